@@ -248,12 +248,13 @@ def _is_mostly_holes(descriptor: int, size: int) -> bool:
 def parse_json(data: bytes, path: Path) -> Any:
     """The value of a JSON file, without NaN and infinity; any problem is one error with the file's name."""
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return json.loads(data, parse_constant=refuse_constant)
     except RecursionError:
         raise DamagedFileError(f"{path} is nested too deeply; expected the JSON that was saved") from None
     except ValueError as error:
         raise DamagedFileError(f"{path} is not JSON: {error!s:.200}") from None
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"it contains {name}")
+def refuse_constant(name: str) -> None:
+    """Raises an error for NaN and infinity, which Python's reader of JSON takes."""
+    raise ValueError(f"{name} is not a value of JSON")

@@ -17,6 +17,7 @@ from treecrf.corpus.inputs import (
     is_parquet,
     read_lines,
 )
+from treecrf.files import refuse_constant
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.trees.treebank.lines import open_stream, read_text
 
@@ -63,7 +64,7 @@ def parse_json_line(line: Line, fields: RecordFields) -> Line:
     if line.problem or not line.text.strip():
         return line
     try:
-        record = json.loads(line.text, parse_constant=_refuse_constant)
+        record = json.loads(line.text, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         return line._replace(text="", problem=f"the line is not JSON: {error}")
     if not isinstance(record, dict):
@@ -165,10 +166,6 @@ def _read_conditions(record: Mapping[str, Any], fields: RecordFields) -> tuple[A
     if not (tags is None or (isinstance(tags, list) and all(isinstance(tag, str | None) for tag in tags))):
         raise ValueError("'tags' is not a list of tags and nulls")
     return tags, Constraints(**given) if given else None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a value of JSON")
 
 
 def _read_content(content: Any, fields: RecordFields) -> tuple[str, Sequence[str], str]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
+from treecrf.files import refuse_constant
 from treecrf.server.errors import ApiError
 from treecrf.server.limits import JSON_NAMES, JSON_OBJECTS, Limits
 
@@ -107,7 +108,7 @@ def parse_json(data: bytes) -> Any:
     text = decode(data)
     try:
         read_object = partial(_read_object, count(1))
-        value = json.loads(text, object_pairs_hook=read_object, parse_constant=_reject_constant)
+        value = json.loads(text, object_pairs_hook=read_object, parse_constant=refuse_constant)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -132,7 +133,3 @@ def _read_object(numbers: Iterator[int], pairs: list[tuple[str, Any]]) -> dict[s
     if next(numbers) > JSON_OBJECTS:
         raise ApiError(422, f"the body has more than {JSON_OBJECTS:,} objects; send several requests")
     return value
-
-
-def _reject_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")
