@@ -37,6 +37,14 @@ def test_the_seed_determines_the_intervals():
     assert intervals(MIXED, resamples=50, seed=3) != intervals(MIXED, resamples=50, seed=4)
 
 
+def test_without_a_seed_it_is_zero():
+    other = evaluate([GOLD] * 60, [GOLD, GOLD, WORSE, WORSE] * 15)
+    assert intervals(MIXED, resamples=50) == intervals(MIXED, resamples=50, seed=0)
+    assert compare(MIXED, other, resamples=50) == compare(MIXED, other, resamples=50, seed=0)
+    pair = [MIXED, other], [other, other]
+    assert compare_runs(*pair, resamples=50) == compare_runs(*pair, resamples=50, seed=0)
+
+
 def test_more_sentences_give_narrower_intervals():
     wide = intervals(MIXED, resamples=500)["f1"]
     narrow = intervals(evaluate([GOLD] * 960, [GOLD, WORSE, GOLD] * 320), resamples=500)["f1"]
