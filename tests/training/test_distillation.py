@@ -1,14 +1,22 @@
 """Distillation: its effect, resumed runs, and teachers that do not fit the student."""
 
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from small import FIFTY, small_recipe, whole_and_resumed
+from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
+from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import fit
+from treecrf.training.conditions import Told
 from treecrf.training.distillation import load_teachers
+from treecrf.training.distributed import join_processes
+from treecrf.training.setup import prepare_training
 from treecrf.trees.treebank import read_trees, write_trees
 
 
@@ -56,6 +64,35 @@ def test_each_teacher_reads_sentences_with_its_own_inputs(tmp_path: Path, teache
     teachers = (teacher, str(tmp_path / "subwords"))
     result = fit(small_recipe(model={"char_size": 0}, epochs=1, teachers=teachers), tmp_path / "run", device="cpu")
     assert result.dev_f > 0
+
+
+@pytest.mark.parametrize("schemes", [("a", "b"), ("b",)], ids=["told", "other schemes"])
+def test_teachers_are_told_what_their_student_may_be_told(
+    tmp_path: Path, encoder: str, schemes: tuple[str, ...]
+) -> None:
+    model = {"encoder": "transformer", "transformer_layers": 2, "transformer": encoder, "tag_conditions": True}
+    data = {"schemes": ("b",), "told": 0.5}
+    fit(small_recipe(model={**model, "schemes": schemes}, data=data, epochs=1), tmp_path / "teacher", device="cpu")
+    teacher = load_parser_state(tmp_path / "teacher")
+    conditions = {name: 0.1 * np.ones_like(each) for name, each in teacher.weights.items() if "conditions" in name}
+    save_parser_state(tmp_path / "teacher", replace(teacher, weights={**teacher.weights, **conditions}))
+    recipe = small_recipe(
+        model={**model, "schemes": ("a", "b")}, data=data, epochs=1, teachers=(str(tmp_path / "teacher"),)
+    )
+    with join_processes("cpu") as processes:
+        setup = prepare_training(recipe, tmp_path / "run", processes)
+    assert setup.soft_targets is not None and setup.loader.conditions is not None
+    known, words = setup.loader.conditions.known(3), setup.loader.corpus.words[3]
+    targets = []
+    for told in (Told(words, [None] * len(words), 0), known._replace(tags=[None] * len(words)), known):
+        batch = setup.loader.corpus.collate([words], [3], setup.parser.numericalizer, read_tags=True, told=[told])
+        targets.append(setup.soft_targets.read(TensorBatch.from_host(batch)).spans)
+    if "a" in schemes:
+        for left, right in combinations(targets, 2):
+            assert not torch.equal(left, right)
+        assert all(((target > 0) & (target < 1)).any() for target in targets)
+    else:  # the targets are the gold tree
+        assert torch.equal(targets[1], targets[2]) and set(targets[1].flatten().tolist()) == {0, 1}
 
 
 def test_a_max_margin_model_is_neither_teacher_nor_student(tmp_path: Path, teacher: str) -> None:

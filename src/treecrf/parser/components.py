@@ -315,7 +315,7 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
         raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8', 'int14' or None")
     warn_about_missing_parts()
     where = f"cuda:{device}" if isinstance(device, int) else str(device or default_device())
-    has_known_encoder = state.encoder_json is None or state.bert is not None
+    has_known_encoder = state.encoder_json is None or (state.bert is not None and state.bert.is_plain)
     reason = why_unsupported(state.bert) if has_known_encoder else "its encoder is not a plain BERT"
     if not state.config.model.is_built_in:
         has_known_encoder, reason = False, "its scorer or encoder is of another package"

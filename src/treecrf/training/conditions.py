@@ -31,9 +31,14 @@ class Conditions:
     share: float  # share of the sentences that are told anything
     has_tags: bool  # whether tags are conditions
 
+    def known(self, index: int) -> Told:
+        """A sentence with all that the network may be told of it."""
+        words = self.words[index]
+        return Told(words, [*self.tags[index]] if self._is_tagged(index) else [None] * len(words), self.schemes[index])
+
     def draw(self, index: int, chance: random.Random) -> Told:
         words, scheme = self.words[index], self.schemes[index]
-        is_tagged = self.has_tags and index < len(self.tags)
+        is_tagged = self._is_tagged(index)
         tags: list[str | None] = [None] * len(words)
         if chance.random() >= self.share or not (is_tagged or scheme):
             return Told(words, tags, 0)
@@ -50,6 +55,9 @@ class Conditions:
                 for word, may in pairs
             ]
         return Told(words, tags, scheme if chance.random() < 0.5 else 0)
+
+    def _is_tagged(self, index: int) -> bool:
+        return self.has_tags and index < len(self.tags)
 
     @cached_property
     def _alphabetic(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Distillation: trained parsers as teachers, whose probabilities another parser learns beside the gold trees."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -8,6 +8,7 @@ from treecrf.network.data.bucketing import Budget, sorted_batches
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.losses import SoftTargets, SoftTargetStore
 from treecrf.parser import Parser
+from treecrf.training.conditions import Conditions, Told
 from treecrf.training.config import TrainConfig
 from treecrf.training.data_loader import Corpus
 
@@ -40,13 +41,22 @@ def _check_teacher(folder: str, teacher: Parser, student: Parser) -> None:
 
 @torch.no_grad()
 def compute_soft_targets(
-    teachers: Sequence[Parser], student: Parser, corpus: Corpus, config: TrainConfig, taught: Sequence[bool] | None
+    teachers: Sequence[Parser],
+    student: Parser,
+    corpus: Corpus,
+    config: TrainConfig,
+    taught: Sequence[bool] | None,
+    conditions: Conditions | None = None,
 ) -> SoftTargetStore:
     """Scores every training sentence by all teachers, and stores their mean probabilities on the student's device.
 
     Each teacher reads the sentences with its own vocabulary and subwords. It reads them in their original case, also
     where the student reads them in lower case. The targets of sentences that are not `taught` are their gold trees.
+    If all teachers read the conditions of the student, they are told what it may be told; otherwise, the targets of a
+    sentence with conditions are its gold tree.
     """
+    read_by = {(each.model_config.tag_conditions, each.model_config.schemes) for each in (student, *teachers)}
+    are_told = conditions is not None and len(read_by) == 1
     has_tags = any(teacher.model_config.tag_head for teacher in teachers) and student.model_config.tag_head
     try:
         store = SoftTargetStore(
@@ -55,10 +65,14 @@ def compute_soft_targets(
             tags=len(student.vocabulary.tags) if has_tags else 0,
             distillation_weight=config.distillation_weight,
             device=torch.device(student.device),
+            teachers_are_told=are_told,
         )
         budget = Budget(words=min(_CHUNK_WORDS, 4 * config.batch_words), cells=config.batch_cells)
-        for indices in sorted_batches(corpus.lengths, budget=budget):
-            _score_chunk(teachers, corpus, indices, store, config, taught)
+        for told in _told_sentences(corpus, conditions if are_told else None):
+            numbers = list(told)
+            for places in sorted_batches([corpus.lengths[number] for number in numbers], budget=budget):
+                chunk = {numbers[place]: told[numbers[place]] for place in places}
+                _score_chunk(teachers, corpus, chunk, store, config, taught)
     except torch.OutOfMemoryError as error:
         raise ValueError(
             f"the soft targets of {len(corpus.lengths):,} sentences do not fit into GPU memory; train on fewer "
@@ -67,18 +81,29 @@ def compute_soft_targets(
     return store
 
 
+def _told_sentences(corpus: Corpus, conditions: Conditions | None) -> Iterator[dict[int, Told]]:
+    """What teachers are told of sentences, by number: of all sentences nothing, then schemes, then tags as well."""
+    nothing = {number: Told(words, [None] * len(words), 0) for number, words in enumerate(corpus.words)}
+    yield nothing
+    if conditions is not None:
+        known = {number: conditions.known(number) for number in nothing}
+        yield {number: each._replace(tags=nothing[number].tags) for number, each in known.items() if each.scheme}
+        yield {number: each for number, each in known.items() if any(each.tags)}
+
+
 def _score_chunk(
     teachers: Sequence[Parser],
     corpus: Corpus,
-    indices: list[int],
+    told: Mapping[int, Told],
     store: SoftTargetStore,
     config: TrainConfig,
     taught: Sequence[bool] | None,
 ) -> None:
-    all_scores = []
+    all_scores, indices = [], list(told)
     for teacher in teachers:
         words, reads_tags = [corpus.words[index] for index in indices], teacher.model_config.tag_size > 0
-        host_batch = corpus.collate(words, indices, teacher.numericalizer, read_tags=reads_tags)
+        conditions = list(told.values()) if teacher.model_config.has_conditions else None
+        host_batch = corpus.collate(words, indices, teacher.numericalizer, read_tags=reads_tags, told=conditions)
         is_gpu = teacher.device.startswith("cuda")
         batch = TensorBatch.from_host(host_batch, pin_memory=is_gpu).to(teacher.device)
         with torch.autocast(batch.device.type, torch.bfloat16, enabled=config.precision == "bf16"):

@@ -161,7 +161,7 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
     soft_targets = None
     if config.teachers:
         teachers, taught = load_teachers(config.teachers, parser), train.of_each_tree(data.taught)
-        soft_targets = compute_soft_targets(teachers, parser, loader.corpus, config, taught)
+        soft_targets = compute_soft_targets(teachers, parser, loader.corpus, config, taught, loader.conditions)
     return TrainingSetup(
         recipe=recipe,
         folder=folder,
@@ -214,11 +214,12 @@ def _conditions(recipe: Recipe, train: TreebankPart, corpus: Corpus) -> Conditio
     unknown = sorted({*recipe.data.schemes} - {"", *recipe.model.schemes})
     if unknown:
         raise ValueError(f"data.schemes has {unknown[0]!r:.50}; expected names in model.schemes, or '' for no scheme")
+    gold_trees = sum(count for _, count in train.files[: len(recipe.data.train)])
     numbers = {name: number for number, name in enumerate(("", *recipe.model.schemes))}
     schemes = train.of_each_tree([numbers[name] for name in recipe.data.schemes])
     return Conditions(
         words=corpus.words,
-        tags=corpus.tags,
+        tags=corpus.tags[:gold_trees],
         schemes=schemes or [0] * len(corpus.words),
         share=recipe.data.told,
         has_tags=recipe.model.tag_conditions,

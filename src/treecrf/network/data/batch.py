@@ -24,6 +24,7 @@ PAD, UNK, BOS, EOS = SPECIAL = range(4)
 _MISSING = {
     "sentence_ids": "the batch has no sentence ids; soft targets are stored for sentences of the training set",
     "vectors": "the batch has no rows of the pretrained table; collate it with the model's vocabulary",
+    "schemes": "the batch has no schemes; collate it with schemes=...",
     "tags": "the model reads part-of-speech tags and the batch has none; pass the tags of each sentence",
     "capitals": "the model reads capital letters and the batch has none; build its numericalizer with capitals=True",
     "chars": "the model reads characters and the batch has none; build its numericalizer with characters=True",

@@ -115,7 +115,7 @@ class ModelConfig:
         return self.loss != "one-stage-margin"
 
 
-_OPTIONAL = ("char_size", "tag_size", "transformer_size")
+_OPTIONAL = ("char_size", "tag_size", "transformer_size", "relative_attention_num_buckets")
 _MAX_SIZE = 1 << 16  # far above any network, so that a wrong number is an error before memory is allocated
 _MAX_LAYERS = 1000
 _MAX_PIECES = 1 << 24
@@ -144,12 +144,13 @@ class BertConfig:
     type_vocab_size: int = 2
     layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 0
+    relative_attention_num_buckets: int = 0  # of distances between pieces, whose scores MPNet adds; 0: none
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
             value = getattr(self, name)
             if hint is int:
-                _check_size(name, value, least=1)
+                _check_size(name, value, least=0 if name in _OPTIONAL else 1)
             elif hint is float and (type(value) not in (int, float) or not 0 <= value < 1):
                 raise ValueError(f"{name} is {value!r:.50}; expected at least 0 and less than 1")
         if self.hidden_size % self.num_attention_heads:
@@ -159,6 +160,11 @@ class BertConfig:
         padding = self.pad_token_id
         if padding is not None and (type(padding) is not int or not 0 <= padding < self.vocab_size):
             raise ValueError(f"pad_token_id is {padding!r:.50}; expected the id of one of {self.vocab_size:,} pieces")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether attention does not score distances, as the CPU runtime computes it."""
+        return not self.relative_attention_num_buckets
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":
@@ -260,6 +266,8 @@ def _bert_shapes(config: BertConfig) -> Shapes:
     rows = {"word": config.vocab_size, "position": config.max_position_embeddings, "token_type": config.type_vocab_size}
     shapes: Shapes = {f"embeddings.{name}_embeddings.weight": (count, size) for name, count in rows.items()}
     shapes |= _affine_shapes("embeddings.LayerNorm", size)
+    if buckets := config.relative_attention_num_buckets:
+        shapes["encoder.relative_attention_bias.weight"] = (buckets, config.num_attention_heads)
     for number in range(config.num_hidden_layers):
         layer = f"encoder.layer.{number}"
         for name in ("self.query", "self.key", "self.value", "output.dense"):

@@ -197,8 +197,8 @@ def max_length(settings: Mapping[str, Any], config: Mapping[str, Any]) -> int:
     """The number of pieces that an encoder reads at once, by tokenizer_config.json and the encoder's config.json."""
     model_type = str(config.get("model_type", ""))
     positions = config.get("max_position_embeddings") or _DEFAULT_MAX_LENGTH
-    # in the RoBERTa family, position ids start after the id of padding
-    is_roberta = "roberta" in model_type or model_type == "camembert"
+    # in the RoBERTa family and MPNet, position ids start after the id of padding
+    is_roberta = "roberta" in model_type or model_type in ("camembert", "mpnet")
     offset = (config.get("pad_token_id") or 0) + 1 if is_roberta else 0
     limit = positions if settings.get("model_max_length") is None else settings["model_max_length"]
     for name, value in (("max_position_embeddings", positions - offset), ("model_max_length", limit)):

@@ -1,9 +1,11 @@
 """The BERT encoder, with the parameter names of Hugging Face's BertModel, so that it loads the same weights.
 
-It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights.
+It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights. An MPNet is a BERT
+whose attention also scores the distance between two pieces, with scores that all layers share.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -12,6 +14,15 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from treecrf.network.data.model_config import BertConfig
+
+_FARTHEST = 128  # distance from which all are in the last bucket
+_MPNET_NAMES = {
+    ".attention.attn.q.": ".attention.self.query.",
+    ".attention.attn.k.": ".attention.self.key.",
+    ".attention.attn.v.": ".attention.self.value.",
+    ".attention.attn.o.": ".attention.output.dense.",
+    ".attention.LayerNorm.": ".attention.output.LayerNorm.",
+}
 
 
 class Bert(nn.Module):
@@ -23,6 +34,8 @@ class Bert(nn.Module):
         self.embeddings = BertEmbeddings(config)
         layers = nn.ModuleList([BertLayer(config) for _ in range(config.num_hidden_layers)])
         self.encoder = nn.ModuleDict({"layer": layers})
+        if buckets := config.relative_attention_num_buckets:
+            self.encoder["relative_attention_bias"] = nn.Embedding(buckets, config.num_attention_heads)
         self.register_load_state_dict_pre_hook(_ignore_pooler)  # type: ignore[no-untyped-call]
 
     @property
@@ -41,15 +54,52 @@ class Bert(nn.Module):
         The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings, and
         `conditions`, if there are any, to the hidden states of the embeddings and of each layer.
         """
-        mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
+        mask = (torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None])[:, None, None, :]
+        if self.config.relative_attention_num_buckets:
+            mask = self._distance_scores(pieces.shape[1]).masked_fill(~mask, -math.inf)
         states = [_add(self.embeddings(pieces, piece_inputs), conditions, 0)]
         for number, layer in enumerate(self.layers, 1):
-            states.append(_add(layer(states[-1], mask[:, None, None, :]), conditions, number))
+            states.append(_add(layer(states[-1], mask), conditions, number))
         return tuple(states)
+
+    def freeze_distances(self) -> None:
+        """Leaves the scores of distances as they are pretrained: attention is then faster to train."""
+        if self.config.relative_attention_num_buckets:
+            self.encoder["relative_attention_bias"].requires_grad_(False)
+
+    def _distance_scores(self, width: int) -> Tensor:
+        """The scores (heads, p, p) of the distances from each piece to each other piece."""
+        table = cast("nn.Embedding", self.encoder["relative_attention_bias"])
+        positions = torch.arange(width, device=table.weight.device)
+        buckets = distance_buckets(positions - positions[:, None], table.num_embeddings)
+        scores: Tensor = table(buckets)
+        return scores.permute(2, 0, 1)
 
 
 def _add(hidden: Tensor, conditions: Sequence[Tensor] | None, number: int) -> Tensor:
     return hidden if conditions is None else hidden + conditions[number]
+
+
+def distance_buckets(distances: Tensor, count: int) -> Tensor:
+    """The bucket of each distance: half of them for pieces to the left, a quarter for one small distance each."""
+    half, exact = count // 2, count // 4
+    sizes = distances.abs()
+    steps = (sizes.clamp(min=1) / exact).log() / math.log(_FARTHEST / exact) * (half - exact)
+    far = (exact + steps.long()).clamp(max=half - 1)
+    return torch.where(sizes < exact, sizes, far) + half * (distances > 0)
+
+
+def from_mpnet(weights: Mapping[str, Tensor], first_position: int) -> dict[str, Tensor]:
+    """The weights of a BERT with distances, given those of Hugging Face's MPNetModel."""
+    renamed = {}
+    for name, weight in weights.items():
+        for theirs, ours in _MPNET_NAMES.items():
+            name = name.replace(theirs, ours)
+        renamed[name] = weight
+    positions = "embeddings.position_embeddings.weight"
+    renamed[positions] = renamed[positions][first_position:]
+    renamed["embeddings.token_type_embeddings.weight"] = torch.zeros_like(renamed[positions][:1])
+    return renamed
 
 
 class BertEmbeddings(nn.Module):
@@ -70,7 +120,10 @@ class BertEmbeddings(nn.Module):
 
 
 class BertLayer(nn.Module):
-    """Self-attention, then a feed-forward network on each piece; `mask` (w, 1, 1, p) is true at pieces to attend to."""
+    """Self-attention, then a feed-forward network on each piece.
+
+    `mask` is true at pieces to attend to, (w, 1, 1, p), or has numbers to add to the scores of pairs, (w, heads, p, p).
+    """
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()

@@ -79,15 +79,26 @@ class SoftTargets(NamedTuple):
 class SoftTargetStore:
     """The soft targets of all training sentences, in half precision on the device of the training run.
 
-    Teachers are slow, and their probabilities do not change: each sentence is scored once, before training. The last
-    sentence of the store is the one that pads batches: one word, whose label and tag are ignored.
+    Teachers are slow, and their probabilities do not change: each sentence is scored once, before training. Teachers
+    that read conditions score it once for each of `TOLD`. The last sentence of the store is the one that pads batches:
+    one word, whose label and tag are ignored.
     """
 
+    TOLD = ("nothing", "scheme", "tags")  # what a network is told of a sentence, with the scheme if it is told tags
+
     def __init__(
-        self, lengths: Sequence[int], *, labels: int, tags: int, distillation_weight: float, device: torch.device
+        self,
+        lengths: Sequence[int],
+        *,
+        labels: int,
+        tags: int,
+        distillation_weight: float,
+        device: torch.device,
+        teachers_are_told: bool = False,
     ) -> None:
         """Reserves the memory of sentences with these numbers of words; without `tags` the targets have none."""
-        words = np.array([*lengths, 1], dtype=np.int64)
+        self._count, self._teachers_are_told = len(lengths), teachers_are_told
+        words = np.array([*lengths, *lengths, *lengths, 1] if teachers_are_told else [*lengths, 1], dtype=np.int64)
         self._span_starts, self._label_starts, self._tag_starts = (
             torch.from_numpy(np.cumsum(sizes) - sizes).to(device) for sizes in ((words + 1) ** 2, 2 * words - 1, words)
         )
@@ -120,16 +131,28 @@ class SoftTargetStore:
             tags=tags,
             distillation_weight=self._distillation_weight,
         )._without_ignored(batch)
-        if batch.schemes is None:
+        if batch.schemes is None or self._teachers_are_told:
             return targets
-        # teachers are told nothing
-        return targets.with_gold_trees(batch, (batch.schemes > 0) | (batch.require("tags")[0] >= len(SPECIAL)).any(1))
+        return targets.with_gold_trees(batch, self._told(batch) > 0)
+
+    @staticmethod
+    def _told(batch: TensorBatch) -> Tensor:
+        """What the network is told of each sentence, (b,), as a number in `TOLD`."""
+        schemes, tags = batch.require("schemes", "tags")
+        return torch.where((tags >= len(SPECIAL)).any(1), 2, (schemes > 0).long())
+
+    def _sentences(self, batch: TensorBatch) -> Tensor:
+        """The stored place of each sentence, (b,)."""
+        (ids,) = batch.require("sentence_ids")
+        if batch.schemes is None or not self._teachers_are_told:
+            return ids
+        return torch.where(ids < 0, ids, ids + self._count * self._told(batch))
 
     def _cells(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
         """The stored place of each cell of a batch's charts, (b, n + 1, n + 1), and whether it has one."""
         lengths = batch.lengths[:, None, None]
         fenceposts = torch.arange(batch.longest + 1, device=batch.device)
-        starts = self._span_starts[batch.require("sentence_ids")][:, None, None]
+        starts = self._span_starts[self._sentences(batch)][:, None, None]
         is_inside = fenceposts <= batch.lengths[:, None]
         return (
             starts + fenceposts[:, None] * (lengths + 1) + fenceposts,
@@ -142,12 +165,12 @@ class SoftTargetStore:
         first_spans = span_counts.cumsum(0) - span_counts
         sentences = batch.spans.lefts // (batch.longest + 1)
         ranks = torch.arange(len(sentences), device=batch.device) - first_spans[sentences]
-        return self._label_starts[batch.require("sentence_ids")][sentences] + ranks.minimum(span_counts[sentences] - 1)
+        return self._label_starts[self._sentences(batch)][sentences] + ranks.minimum(span_counts[sentences] - 1)
 
     def _tag_rows(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
         """The stored row of each word, (b, n), and whether the place has a word."""
         words = torch.arange(batch.longest, device=batch.device)
-        return self._tag_starts[batch.require("sentence_ids")][:, None] + words, words < batch.lengths[:, None]
+        return self._tag_starts[self._sentences(batch)][:, None] + words, words < batch.lengths[:, None]
 
 
 def _mean(tensors: Sequence[Tensor]) -> Tensor:

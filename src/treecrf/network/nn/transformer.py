@@ -14,7 +14,7 @@ from treecrf.network.data.batch import SPECIAL
 from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.subwords import import_transformers, load_pretrained
 from treecrf.network.nn.batch import TensorBatch
-from treecrf.network.nn.bert import Bert, SkipInit
+from treecrf.network.nn.bert import Bert, SkipInit, from_mpnet
 
 
 class Transformer(nn.Module):
@@ -40,6 +40,8 @@ class Transformer(nn.Module):
         self.linear = nn.Linear(width, size, bias=False) if size else None
         self.size = size or width
         encoder.requires_grad_(not self.frozen)
+        if isinstance(encoder, Bert):
+            encoder.freeze_distances()
         self.train(self.training)
 
     def train(self, mode: bool = True) -> "Transformer":
@@ -192,12 +194,21 @@ def _drop_unused_parts(encoder: Any) -> nn.Module:
 
 
 def _convert_bert(encoder: Any) -> nn.Module:
-    """The encoder as our own module if it is a plain BERT, else unchanged."""
-    config = BertConfig.from_dict(encoder.config.to_dict()) if type(encoder).__name__ == "BertModel" else None
+    """The encoder as our own module if it is a plain BERT or an MPNet, else unchanged."""
+    values, weights = encoder.config.to_dict(), encoder.state_dict()
+    if type(encoder).__name__ == "MPNetModel":
+        # pieces have the positions after the id of padding, and there are no token types
+        first = encoder.config.pad_token_id + 1
+        positions = values["max_position_embeddings"] - first
+        values |= {"model_type": "bert", "type_vocab_size": 1, "max_position_embeddings": positions}
+        weights = from_mpnet(weights, first)
+    elif type(encoder).__name__ != "BertModel":
+        return encoder  # type: ignore[no-any-return]
+    config = BertConfig.from_dict(values)
     if config is None:
         return encoder  # type: ignore[no-any-return]
     bert = Bert(config)
-    bert.load_state_dict(encoder.state_dict())
+    bert.load_state_dict(weights)
     return bert
 
 
