@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treecrf.parser.decoding.antecedents import index_antecedents, to_templates
+from treecrf.parser.decoding.antecedents import check_template, index_antecedents, to_templates
 from treecrf.parser.decoding.constituents import DecodedBatch, FullTrees, full_lines
 from treecrf.trees.evalb.full_score import score_full_trees
 from treecrf.trees.notation import split_label
@@ -51,6 +51,30 @@ CASES = {
 def test_a_template_names_the_place_of_the_antecedent(brackets: str, templates: list[str]) -> None:
     full = FullTrees.of([Tree.parse(brackets)], CATEGORIES)
     assert [row.brackets for row in to_templates(full, ["SBJ"])] == templates
+
+
+@pytest.mark.parametrize(
+    "text", ["", "(NP (-NONE- *@<NP0))", "(SBAR (-NONE- 0) (S (-NONE- *T*@^S1)))", "(-NONE- 0) (-NONE- 1)"]
+)
+def test_templates_have_empty_elements_alone(text: str) -> None:
+    assert check_template(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(NP (NN cat))",
+        "(NP (-NONE- *) (NN cat))",
+        "(NP (-NONE- *@cat))",
+        "(NP (-NONE- \\u{2a}))",
+        " ",
+        "(NP\t(-NONE- *))",
+        "(NP (-NONE- *))" * 1000,
+    ],
+)
+def test_other_text_is_no_template(text: str) -> None:
+    with pytest.raises(ValueError, match="is no template of empty elements"):
+        check_template(text)
 
 
 def restored(trees: list[Tree]) -> tuple[FullTrees, list[Tree]]:
