@@ -71,6 +71,7 @@ def test_length_groups_include_both_ends():
     trees = [Tree("S", tuple(Tree("N", (str(word),)) for word in range(length))) for length in (1, 10, 11, 20, 21)]
     groups = evaluate(trees, trees).by_length()
     assert {group: summary.sentences for group, summary in groups.items()} == {(1, 10): 2, (11, 20): 2, (21, 30): 1}
+    assert list(evaluate(trees, trees).by_length(1)) == [(1, 1), (10, 10), (11, 11), (20, 20), (21, 21)]
 
 
 def test_a_missing_tree_is_skipped_and_counted():
