@@ -128,6 +128,13 @@ def test_a_right_child_of_two_words_is_a_constituent_of_the_best_tree_whatever_i
     close(crf.score(crf.argmax), torch.tensor([1.0]))
 
 
+def test_a_tree_without_inner_constituents_is_the_best_expectation_if_none_is_allowed():
+    scores = torch.zeros(1, 4, 4, 2)
+    scores[0, 0, 2, 0] = scores[0, 1, 3, 0] = -math.inf
+    crf = TreeCRF(torch.zeros(1, 4, 4), scores, [3], is_constituent=[True, False], normalize_labels=False)
+    assert (crf.mbr()[0] >= 0).nonzero().tolist() == [[0, 1], [0, 3], [1, 2], [2, 3]]
+
+
 def test_labels_that_are_not_allowed_are_in_no_tree():
     allowed = torch.rand(1, 6, 6, LABELS, generator=torch.Generator().manual_seed(2)) < 0.7
     allowed[0, 0, 4] = torch.tensor([False, False, True, False])  # the whole sentence is a constituent with label 2

@@ -65,6 +65,12 @@ def test_a_search_that_is_stopped_says_so(k: int) -> None:
     assert {other.tree for other in stopped.alternatives} <= {other.tree for other in exact.alternatives}
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_search_is_exact_if_it_is_stopped_after_enough_readings(k: int) -> None:
+    analysis = analyze(random_scores([14], labels=len(LABELS), seed=8), k=k, should_stop=lambda: True)
+    assert len(analysis.alternatives) == 1 and analysis.alternatives_exact == (k == 1)
+
+
 def test_a_search_that_reaches_its_limit_says_so() -> None:
     limited = analyze(random_scores([14], labels=len(LABELS), seed=8), k=8, trees_per_reading=0.5)
     assert not limited.alternatives_exact and 0 < len(limited.alternatives) < 8
