@@ -213,6 +213,14 @@ def test_a_bracket_around_a_word_is_a_tag_if_no_longer_span_has_its_label():
     assert gold.tags.tolist() == [1, -100, -100] and gold.forest.restricted.tolist() == [[1, 2]]
 
 
+@pytest.mark.parametrize(("name", "labels"), [("a.mrg", {"VP"}), ("a.jsonl", {"VP", "PRT"})])
+def test_a_bracket_around_a_word_in_json_is_a_constituent(tmp_path, name, labels):
+    brackets = {"words": ["go", "on"], "require": [[0, 2, "VP"], [1, 2, "PRT"]]}
+    (tmp_path / name).write_text(json.dumps(brackets) if name == "a.jsonl" else "(VP go (PRT on))")
+    (partial,) = read_partial(tmp_path / name)
+    assert partial.constituent_labels == labels
+
+
 @pytest.mark.parametrize("data", [{"train": (FIFTY,)}, {"train": ()}])
 def test_a_parser_learns_from_partial_trees(tmp_path, data):
     lines = []

@@ -8,7 +8,7 @@ A file has one sentence per line. Its name says the notation; it may also end in
 
 A bracket is a constituent that the tree has; braces and `forbid` are constituents that it does not have. The rest is
 open. A round bracket without a label, `( the cat)`, and a square bracket have any label. A round bracket around one
-word is a tag if no longer span has its label.
+word is a tag if no longer span has its label; JSON has constituents alone, as `Constraints` have.
 """
 
 import json
@@ -46,6 +46,7 @@ class PartialTree(NamedTuple):
     words: list[str]
     constraints: Constraints
     location: str = ""  # for messages
+    may_have_tags: bool = True  # whether a bracket around one word may be its tag
 
     @staticmethod
     def of_tree(tree: Tree) -> "PartialTree":
@@ -54,9 +55,10 @@ class PartialTree(NamedTuple):
         return PartialTree(tree.words, Constraints(require=[*tree.spans(), *tags] if not tree.is_leaf else tags))
 
     @property
-    def long_labels(self) -> set[str]:
-        """The labels of constituents over two words or more."""
-        return {label for start, end, label in self._required if label and end - start > 1}
+    def constituent_labels(self) -> set[str]:
+        """The labels that are no tags: over two words or more, or over words that have no tags."""
+        least = 2 if self.may_have_tags else 1
+        return {label for start, end, label in self._required if label and end - start >= least}
 
     @property
     def _required(self) -> list[Bracket]:
@@ -168,7 +170,8 @@ def _read_json(line: str) -> PartialTree:
         raise ValueError(f"{line.strip()!r:.80} is not an object with words, require and forbid")
     if not isinstance(values["words"], list) or not all(isinstance(word, str) and word for word in values["words"]):
         raise ValueError(f"words are {values['words']!r:.80}; expected a list of strings")
-    return _partial_tree(values["words"], values.get("require", []), values.get("forbid", []))
+    tree = _partial_tree(values["words"], values.get("require", []), values.get("forbid", []))
+    return tree._replace(may_have_tags=False)
 
 
 _READERS = {".mrg": _read_brackets, ".txt": _read_square_brackets, ".jsonl": _read_json}

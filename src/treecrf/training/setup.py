@@ -79,7 +79,7 @@ class TreebankPart:
     def vocabulary_trees(self) -> list[Tree]:
         """Returns all trees; partial trees have their labeled brackets."""
         names = {node.label for tree in self.trees for node in tree.walk() if not node.is_leaf}
-        names = names.union(*(sentence.long_labels for sentence in self.partial))
+        names = names.union(*(sentence.constituent_labels for sentence in self.partial))
         root, tag = (self.trees[0].label, self.trees[0].tags[0]) if self.trees else ("TOP", UNKNOWN_TAG)
         return self.trees + [sentence.tree(names, root=root, unknown_tag=tag) for sentence in self.partial]
 

@@ -39,6 +39,14 @@ def test_two_training_files_are_an_error(tmp_path):
         Treebank.find(folder)
 
 
+def test_full_trees_beside_the_plain_ones_are_left_out(tmp_path):
+    folder = make_treebank(tmp_path / "treebank")
+    files = Treebank.find(folder).files
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.full.mrg.gz").write_bytes(b"")
+    assert Treebank.find(folder).files == files
+
+
 def test_the_default_plan_has_all_tables_of_the_paper_and_names_what_it_leaves_out(treebank, tmp_path):
     plan = make_plan(treebank, tmp_path)
     needed = {row.trained_name for table in ("dev", "remarks", "test", "speed") for row in TABLES[table]}

@@ -28,11 +28,13 @@ class Treebank:
     def find(folder: Path) -> "Treebank":
         """Finds `train.mrg`, `dev.mrg` and `test.mrg` in a folder, or as `.mrg.gz`.
 
-        `test.news.mrg` is the genre `news` of the test set.
+        `test.news.mrg` is the genre `news` of the test set. `test.full.mrg` is left out: the same trees, with function
+        tags and empty elements.
         """
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder} is not a folder; expected one with train.mrg, dev.mrg and test.mrg")
         paths = sorted(path for path in folder.iterdir() if path.name.endswith((".mrg", ".mrg.gz")))
+        paths = [path for path in paths if path.name.split(".")[1] != "full"]
         files = {part: [path for path in paths if path.name.startswith(f"{part}.")] for part in PARTS}
         missing = [part for part in PARTS if not files[part]]
         if missing:
