@@ -133,9 +133,12 @@ class LogPartition(ChartFunction):
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
         ctx.save_for_backward(*inputs, output[1])
         ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)  # no zeros for the chart
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, None]:
+        if grads[0] is None:
+            return None, None
         scores, lengths, chart = ctx.saved_tensors
         marginals: Tensor = Marginals.apply(scores, lengths, chart)
         weights = grads[0].reshape(*lengths.shape, *(1 for _ in range(marginals.dim() - lengths.dim())))
