@@ -128,6 +128,24 @@ def test_with_a_share_the_loss_is_the_probability_of_the_brackets(require, share
     assert loss == pytest.approx(-np.log(expected), abs=1e-4)
 
 
+@pytest.mark.parametrize("share", [0.3, 0.6])
+@pytest.mark.parametrize("require", [[(0, 2, "NP")], [(0, 3, "S"), (0, 3, "VP")]])
+def test_with_a_known_share_constituents_without_a_bracket_have_their_number_on_the_mean(require, share):
+    scores, constraints = random_scores(3), Constraints(require=require)
+    trees = {tree: p for tree, p in tree_probabilities(scores, WORDS).items() if agrees(tree, constraints)}
+    probabilities = np.array(list(trees.values()))
+    missing = np.array([len(tree.spans()) - 1 - len(require) for tree in trees])
+    low, high = -10.0, 10.0
+    for _ in range(60):
+        price = (low + high) / 2
+        weights = probabilities * np.exp(-price * missing)
+        is_high = (weights @ missing) / weights.sum() > len(require) * (1 - share) / share
+        low, high = (price, high) if is_high else (low, price)
+    gold = PartialTree(WORDS, constraints).encode(VOCABULARY, LabelSet(LABELS), "TOP", share=share, is_share_known=True)
+    loss = loss_of(scores, WORDS, gold, "two-stage").spans.item()
+    assert loss == pytest.approx(-np.log(weights.sum()), abs=1e-2)
+
+
 def test_partial_and_full_trees_of_a_batch_add_their_losses():
     trees = [tree for tree in read_trees(FIFTY) if len(tree.words) > 4][:3]
     vocabulary = Vocabulary.build(trees)

@@ -54,9 +54,12 @@ class Corpus:
         marginalize: bool = False,
         partial: Sequence[PartialTree] = (),
         partial_share: float = 0.0,
+        is_share_known: bool = True,
         root: str = "TOP",
     ) -> "Corpus":
         """Binarizes trees to the left or right and looks up their labels, once for the whole run.
+
+        `partial_share` is the share of the constituents of `partial` that have brackets, or a guess.
 
         With `marginalize`, the target of a tree is the forest of its derivations, binarized in any way.
         """
@@ -66,10 +69,14 @@ class Corpus:
             forests = (derivations(tree, labels) for tree in trees)
             gold = [GoldTree.of_forest(forest, tree.tags) for forest, tree in zip(forests, gold, strict=True)]
         words = [*(tree.words for tree in trees), *(sentence.words for sentence in partial)]
+        gold += [
+            sentence.encode(vocabulary, labels, root, share=partial_share, is_share_known=is_share_known)
+            for sentence in partial
+        ]
         return Corpus(
             words=words,
             tags=[tree.tags for tree in trees],
-            gold=gold + [sentence.encode(vocabulary, labels, root, share=partial_share) for sentence in partial],
+            gold=gold,
             lengths=[len(sentence) for sentence in words],
         )
 

@@ -84,11 +84,14 @@ class PartialTree(NamedTuple):
         leaves = [Tree(tags.get(position, unknown_tag), (word,)) for position, word in enumerate(self.words)]
         return from_spans([Span(*span, " ".join(map(escape, chain))) for span, chain in chains.items()], leaves, root)
 
-    def encode(self, vocabulary: Vocabulary, labels: LabelSet, root: str, *, share: float = 0.0) -> GoldTree:
+    def encode(
+        self, vocabulary: Vocabulary, labels: LabelSet, root: str, *, share: float = 0.0, is_share_known: bool = False
+    ) -> GoldTree:
         """Returns the forest of the trees that agree with the brackets.
 
         If a random `share` of the tree's constituents has brackets, each constituent without one makes a tree less
-        probable by the factor 1 - share: the forest has the probability of the brackets.
+        probable by the factor 1 - share: the forest has the probability of the brackets. If the share is known, the
+        number of constituents without a bracket is known on the mean, and so is the cost of trees.
         """
         names, tags = {root, *labels.names}, np.full(len(self.words), IGNORED)
         for position, tag in self.tags(names).items():
@@ -101,7 +104,11 @@ class PartialTree(NamedTuple):
         except ImpossibleError as error:
             raise ImpossibleError(f"{self.location}: {error}") from None
         given = Counter(item[:2] for item in constraints.require if item[2:] != (root,))
-        return GoldTree.of_forest(_forest(allowed, labels.counts, given, share), tags)
+        forest = _forest(allowed, labels.counts, given, share)
+        if is_share_known and 0 < share < 1:
+            missing = given.total() * (1 - share) / share
+            forest = forest._replace(mean_cost=round(missing * _cost(share)))
+        return GoldTree.of_forest(forest, tags)
 
 
 def read_partial(path: str | Path) -> list[PartialTree]:
@@ -198,10 +205,15 @@ def derivations(tree: Tree, labels: LabelSet) -> Forest:
     return _forest(Allowed(spans, masks), labels.counts, Counter(), 0.0)
 
 
+def _cost(share: float) -> float:
+    """The cost of a constituent without a bracket, in millionths."""
+    return -1e6 * math.log1p(-share) if share < 1 else math.inf
+
+
 def _forest(allowed: Allowed, counts: Ints, given: Mapping[tuple[int, int], int], share: float) -> Forest:
     """Returns the forest of trees; `counts` are the constituents of each label, `given` the brackets of each span."""
     spans: list[tuple[int, int]] = [(start, end) for start, end in np.argwhere(np.triu(allowed.spans, 1)).tolist()]
-    cost = -1e6 * math.log1p(-share) if share < 1 else math.inf  # cost of a constituent without a bracket
+    cost = _cost(share)
     restricted = spans if share else [span for span in spans if span in allowed.labels]
     rows: dict[bytes, int] = {}  # by the bytes of their costs
     numbers = []

@@ -87,6 +87,7 @@ class ArrayBatch(Generic[Array]):
     restricted_cells: Array | None = None  # (r,) the spans at which labels have costs
     restricted_rows: Array | None = None  # (r,) their rows in `label_costs`
     label_costs: Array | None = None  # (k, labels) in millionths; -1 is a label that no tree has
+    mean_cost: Array | None = None  # (1,) the sum over the forests, in millionths; 0: not known
 
     def require(self, name: str, *others: str) -> tuple[Array, ...]:
         """The fields with these names, which come together; raises a ValueError if the batch does not have them."""

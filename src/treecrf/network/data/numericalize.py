@@ -289,4 +289,5 @@ def _collate_forests(forests: Sequence[Forest | None], size: int) -> dict[str, I
             [first + forest.rows for first, (_, forest) in zip(first_rows, numbered, strict=False)]
         ),
         "label_costs": np.concatenate([forest.costs for _, forest in numbered]),
+        "mean_cost": np.array([sum(forest.mean_cost for _, forest in numbered)], dtype=np.int64),
     }

@@ -35,13 +35,15 @@ class UnseenLabel(NamedTuple):
 class Forest(NamedTuple):
     """A set of binarized trees: their spans, and the costs of labels at those spans where not every label is free.
 
-    A tree of cost c counts exp(-c) times. Costs are in millionths; a label of cost -1 is in no tree.
+    A tree of cost c counts exp(-c) times. Costs are in millionths; a label of cost -1 is in no tree. If the mean cost
+    of the trees is known, costs have a factor with which the forests of a batch have their mean costs.
     """
 
     spans: Ints  # (c, 2) starts and ends
     restricted: Ints  # (r, 2) the spans with costs
     rows: Ints  # (r,) their rows in `costs`
     costs: Ints  # (k, labels)
+    mean_cost: int = 0  # in millionths; 0: not known
 
 
 @dataclass(frozen=True, slots=True)

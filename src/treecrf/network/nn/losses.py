@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF, margin_loss
-from treecrf.chart.torch_backend import logsumexp
 from treecrf.network.data.batch import IGNORED, SPECIAL
 from treecrf.network.data.extensions import BUILT_IN, load_extension
 from treecrf.network.nn.batch import Spans, TensorBatch
+from treecrf.network.nn.forests import forest_loss
 from treecrf.network.nn.scorers import TensorScores
 
 
@@ -226,7 +226,7 @@ def _crf_losses(scores: TensorScores, batch: TensorBatch, soft_targets: SoftTarg
     """The losses of brackets, and of labels given the brackets."""
     gold, (_, gold_labels) = batch.spans, batch.require("cells", "labels")
     crf, label_scores = SpanCRF(scores.spans, scores.lengths, validate=False), scores.labels_at(gold)
-    spans = _bracket_loss(crf, gold) if batch.forest_cells is None else _forest_loss(crf, scores, batch)
+    spans = _bracket_loss(crf, gold) if batch.forest_cells is None else forest_loss(crf, scores, batch)
     labels = F.cross_entropy(label_scores, gold_labels, ignore_index=IGNORED, reduction="sum")
     if soft_targets is not None:
         weight = soft_targets.distillation_weight
@@ -240,25 +240,6 @@ def _bracket_loss(crf: SpanCRF, gold: Spans) -> Tensor:
     trees = torch.zeros_like(crf.scores, dtype=torch.bool)
     trees.view(-1).index_fill_(0, gold.cells, True)
     return -crf.log_prob(trees).sum()
-
-
-def _forest_loss(crf: SpanCRF, scores: TensorScores, batch: TensorBatch) -> Tensor:
-    """-log p(the gold forest), summed over sentences: the probability of all its labeled trees, less their costs.
-
-    They are the trees of a restricted chart, in which the score of a span is the score of its allowed labels. If a
-    sentence has a gold tree, its chart has the spans of this tree; its labels have a loss of their own.
-    """
-    cells, restricted_cells, rows, costs = batch.require(
-        "forest_cells", "restricted_cells", "restricted_rows", "label_costs"
-    )
-    log_probs = scores.labels_at(Spans.at(restricted_cells, crf.scores.shape[1])).log_softmax(-1)
-    log_weights = torch.where(costs < 0, -torch.inf, costs * -1e-6).to(log_probs.dtype)
-    allowed_log_probs = logsumexp(log_probs + log_weights[rows], -1)
-    is_span = torch.zeros_like(crf.scores, dtype=torch.bool)
-    is_span.view(-1).index_fill_(0, torch.cat([cells, batch.spans.cells]), True)
-    chart = crf.scores.flatten().index_add(0, restricted_cells, allowed_log_probs).view_as(crf.scores)
-    forests = SpanCRF(chart.masked_fill(~is_span, -torch.inf), scores.lengths, validate=False)
-    return (crf.log_partition - forests.log_partition).sum()
 
 
 def _margin_loss(scores: TensorScores, batch: TensorBatch, margin: float) -> Tensor:

@@ -163,6 +163,7 @@ class _Task:
             marginalize=is_marginalized,
             partial=corrections.partial,
             partial_share=_BRACKET_SHARE,
+            is_share_known=False,
             root=root,
         )
         productions = self.state.productions
