@@ -4,7 +4,7 @@
 #
 # For the weights in the packages, the encoder was rounded to 7 bits before training.
 set -e
-python recipes/models/prune_pieces.py multilingual-e5-small runs/e5-$1 data/$2/train.mrg.gz
+python recipes/models/prune_pieces.py --language $1 multilingual-e5-small runs/e5-$1 data/$2/train.mrg.gz
 treecrf train --no-calibration recipes/models/$1-lstm.toml -o runs/$1-lstm-1
 for seed in 1 2; do
     treecrf train --no-calibration recipes/models/$1-e5.toml train.seed=$seed -o runs/$1-e5-$seed

@@ -64,6 +64,8 @@ def test_unigram_takes_the_pieces_with_the_greatest_sum_of_scores(vocabulary, te
     values |= {"added_tokens": []}
     values["model"]["unk_id"] = 0
     assert piece_splitter(values)(text) == theirs(values, [text])[0]
+    values["pre_tokenizer"] |= {"prepend_scheme": "never"}  # as for languages without spaces
+    assert piece_splitter(values)(text) == theirs(values, [text])[0]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,10 @@ _UNIGRAM = {
             {"type": "Replace", "pattern": {"String": _REPLACED}, "content": " "},
         ],
     },
-    "pre_tokenizer": {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "always", "split": True},
+    "pre_tokenizer": {"type": "Metaspace", "replacement": _SPACE, "split": True},
 }
-_WORD = re.compile(f"{_SPACE}[^{_SPACE}]*")
+_PREFIXES = {"always": _SPACE, "never": ""}  # what a text gets before its first word
+_WORD = re.compile(f"{_SPACE}[^{_SPACE}]*|[^{_SPACE}]+")
 _IDEOGRAPHS = re.compile(
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
     "\U0002f800-\U0002fa1f]"
@@ -56,8 +57,11 @@ def piece_splitter(values: Mapping[str, Any]) -> Splitter | None:
     split: Splitter | None = None
     if model.get("type") == "WordPiece" and words == {"type": "BertPreTokenizer"} and normalizer.get("clean_text"):
         split = _word_piece_splitter(model, _BertCharacters(normalizer))
-    elif model.get("type") == "Unigram" and {"normalizer": normalizer, "pre_tokenizer": words} == _UNIGRAM:
-        split = _unigram_splitter(model)
+    elif model.get("type") == "Unigram" and isinstance(words, dict):
+        prefix = _PREFIXES.get(words.get("prepend_scheme", ""))
+        words = {name: value for name, value in words.items() if name != "prepend_scheme"}
+        if prefix is not None and {"normalizer": normalizer, "pre_tokenizer": words} == _UNIGRAM:
+            split = _unigram_splitter(model, prefix)
     if split is None or not tokens:
         return split
     ids = _token_ids(values)
@@ -133,7 +137,7 @@ def _word_piece_splitter(model: Mapping[str, Any], characters: _BertCharacters) 
     return split
 
 
-def _unigram_splitter(model: Mapping[str, Any]) -> Splitter | None:
+def _unigram_splitter(model: Mapping[str, Any], prefix: str) -> Splitter | None:
     unknown = model["unk_id"]
     pieces = {piece: (id_, float(score)) for id_, (piece, score) in enumerate(model["vocab"])}
     longest, scores = max(map(len, pieces)), [score for _, score in pieces.values()]
@@ -161,7 +165,7 @@ def _unigram_splitter(model: Mapping[str, Any]) -> Splitter | None:
 
     def split(text: str) -> list[int]:
         text = unicodedata.normalize("NFKC", text).replace(_REPLACED, " ").replace(" ", _SPACE)
-        marked = text if not text or text.startswith(_SPACE) else _SPACE + text
+        marked = text if not text or text.startswith(_SPACE) else prefix + text
         return [id_ for word in _WORD.findall(marked) for id_ in split_word(word)]
 
     return split
