@@ -37,6 +37,20 @@ def print_spaced(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         is_tight = word in _OPENING or (word in _MARKS and word in open_marks)
 
 
+def print_catalan(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Catalan words: elided words and pronouns after verbs have an apostrophe or a hyphen and no space."""
+    is_tight = False
+    for word, (text, space) in zip(words, print_spaced(words), strict=True):
+        is_pronoun = len(word) > 1 and word[0] in "-'" and word[1].isalpha()
+        yield text.replace("' ", "'").replace(" ,", ","), "" if is_tight or is_pronoun else space
+        is_tight = len(word) > 1 and word[-1] == "'"
+
+
+def print_unspaced(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Chinese and Japanese words."""
+    return ((word, "") for word in words)
+
+
 def print_indonesian(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Indonesian words: hyphens, slashes and clitics have no spaces around them."""
     previous = ""
@@ -73,9 +87,13 @@ def _hide_hyphen(word: str) -> str:
 
 
 PRINTERS: dict[str, Printer] = {
+    "ca": print_catalan,
     "en": print_words,
     "es": print_spaced,
+    "fo": print_spaced,
     "id": print_indonesian,
     "is": print_spaced,
+    "ja": print_unspaced,
     "pt": print_portuguese,
+    "zh": print_unspaced,
 }

@@ -48,11 +48,11 @@ def random_parser(trees: list[Any], **model: Any) -> Parser:
     return Parser(randomize(SpanModel(replace(MODEL, **model), vocabulary.sizes)), vocabulary)
 
 
-def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
+def random_bert_parser(trees: list[Any], tokenizer: Path, **settings: Any) -> Parser:
     """Returns a parser with random weights and a small BERT, which uses the tokenizer of a real BERT."""
     vocabulary = Vocabulary.build(trees, normalization="plain")
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
-    model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
+    model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True, **settings)
     span_model = randomize(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
     return Parser(
         span_model, vocabulary, ParserConfig(normalization="plain"), subwords=SubwordTokenizer.load(tokenizer)

@@ -119,7 +119,7 @@ EDGES: dict[str, set[str]] = {
     },
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),
-        *("text", "parser/models", "parser", "training", "training/calibration", "training/export"),
+        *("parser/models", "parser", "training", "training/calibration", "training/export"),
         "training/adaptation",
         *("training/reproduce", "corpus", "corpus/measures", "corpus/annotation", "server", "trees/tables"),
     },

@@ -31,6 +31,7 @@ def load_script(name: str) -> ModuleType:
 
 
 prune_pieces, running_words = load_script("prune_pieces"), load_script("running_words")
+characters = load_script("characters")
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,36 @@ def test_a_pruned_tokenizer_splits_the_words_as_before(encoder: Path, words: set
     for word in words:
         old, new = whole.encode(word), pruned.encode(word)
         assert [kept_ids[id_] for id_ in new.ids] == old.ids
+
+
+def test_the_characters_of_a_national_standard_are_kept_and_words_get_no_mark(encoder: Path, tmp_path: Path) -> None:
+    writing = prune_pieces.WRITINGS["ja"]
+    prune_pieces.prune_encoder(encoder, tmp_path, {"ab": 2, "cab": 3}, writing)
+    tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
+    assert "漢" in {piece for piece, _ in tokenizer["model"]["vocab"]}
+    subwords = SubwordTokenizer.load(tmp_path)
+    assert subwords.split(["漢", "a"]) == [[subwords.encode(["漢"])[0][0]], subwords.encode(["a"])[0]]
+    assert tokenizer["pre_tokenizer"]["prepend_scheme"] == "never"
+
+
+def test_a_pruned_word_piece_tokenizer_splits_the_words_as_before() -> None:
+    pieces = ["[PAD]", "[UNK]", "a", "##b", "ab", "##c", "##cd", "漢", "##漢", "字", "龘"]
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
+    model |= {"max_input_chars_per_word": 100, "vocab": {piece: id_ for id_, piece in enumerate(pieces)}}
+    tokenizer = {"version": "1.0", "added_tokens": [], "normalizer": None, "model": model}
+    tokenizer |= {"pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": None}
+    kept_ids = prune_pieces.kept_piece_ids(tokenizer, {"[PAD]", "[UNK]"}, {"abcd": 2, "字": 1}, "gb2312")
+    assert [pieces[id_] for id_ in kept_ids] == ["[PAD]", "[UNK]", "a", "##b", "ab", "##c", "##cd", "字"]
+    pruned = Tokenizer.from_str(json.dumps(prune_pieces.prune_tokenizer(tokenizer, kept_ids)))
+    whole = Tokenizer.from_str(json.dumps(tokenizer))
+    for word in ("abcd", "字", "acd"):
+        assert pruned.encode(word).tokens == whole.encode(word).tokens
+
+
+def test_short_sentences_become_trees_of_characters() -> None:
+    trees = [Tree.parse("(TOP (NP (N 昨日) (P は)))"), Tree.parse(f"(TOP (N {'長' * 151}))")]
+    (tree,) = characters.short_character_trees(trees)
+    assert str(tree) == "(TOP (WORD (FIRST 昨) (NEXT 日)) (WORD (FIRST は)))"
 
 
 def test_a_pruned_encoder_has_the_vectors_of_its_pieces_and_can_be_loaded(encoder: Path, tmp_path: Path) -> None:

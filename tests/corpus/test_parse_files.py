@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from small import random_parser
 from toygrammar import toy_trees
 from treecrf.corpus import parse_files as module
 from treecrf.corpus.inputs import InputFile, Line, LineBatch
@@ -177,7 +178,7 @@ def warnings() -> list[str]:
 
 
 def split(warnings: list[str], *lines: Line, **options: object) -> list[list[object]]:
-    splitter = LineSplitter(ParseOptions(**options), "en", warnings.append)
+    splitter = LineSplitter(ParseOptions(**options), random_parser(toy_trees(1)), warnings.append)
     return splitter.split(LineBatch(list(lines), 5, True), "in.txt")
 
 

@@ -94,7 +94,7 @@ def test_windows_and_batches_have_at_least_one_sentence(parser: Parser) -> None:
         next(parser.parse_many(SENTENCES, batch_words=0))
 
 
-READER = SentenceReader(language="en", needs_tags=False)
+READER = SentenceReader(tokenize=tokenize, needs_tags=False)
 
 
 def test_windows_are_read_on_demand() -> None:
@@ -133,7 +133,7 @@ def test_given_tags_are_the_best_tags_of_their_words() -> None:
 
 
 def test_a_missing_tag_is_an_error_if_the_model_reads_tags() -> None:
-    reader = SentenceReader(language="en", needs_tags=True)
+    reader = SentenceReader(tokenize=tokenize, needs_tags=True)
     with pytest.raises(ValueError, match="sentence 7 has no tags"):
         reader.window([["a"]], 7)
     with pytest.raises(ValueError, match="sentence 8 has no tag for word 1"):

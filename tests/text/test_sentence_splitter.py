@@ -170,7 +170,7 @@ def test_sentences_are_split_on_demand(monkeypatch):
 
 
 def test_an_unknown_language_is_an_error_at_the_call():
-    with pytest.raises(ValueError, match="no tokenizer for language 'xx'; expected one of 'en', 'es', 'id'"):
+    with pytest.raises(ValueError, match="no tokenizer for language 'xx'; expected one of 'ca', 'en', 'es'"):
         sentences("text", language="xx")
 
 

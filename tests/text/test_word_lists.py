@@ -6,7 +6,7 @@ import pytest
 from treecrf.text.latin import read_rules
 from treecrf.text.word_lists import insert_parts, patterns, read_words, word_sets
 
-LANGUAGES = ("en", "es", "id", "is", "pt")
+LANGUAGES = ("en", "ca", "es", "fo", "id", "is", "pt")
 
 
 @pytest.mark.parametrize("language", [*LANGUAGES, "frequent"])

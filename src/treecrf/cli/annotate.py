@@ -92,7 +92,6 @@ def _check_lengths(sentences: Sequence[Sequence[str]], max_words: int) -> None:
 def read_corpus(path: str | Path, parser: "Parser", *, has_words: bool, field: str | None) -> Iterator[list[str]]:
     """The words of each sentence of a file."""
     from treecrf.corpus.records import holds_trees, read_document
-    from treecrf.text import sentences
     from treecrf.trees.treebank import read_trees
 
     if holds_trees(path):
@@ -102,4 +101,4 @@ def read_corpus(path: str | Path, parser: "Parser", *, has_words: bool, field: s
     if has_words:
         yield from ([str(word) for word in words] for line in text.splitlines() for words in split_words(line))
     else:
-        yield from ([token.tree_word for token in tokens] for tokens in sentences(text, language=parser.language))
+        yield from ([token.tree_word for token in tokens] for tokens in parser.split_text(text))

@@ -19,6 +19,7 @@ from treecrf.trees.drawing.tree_files import DrawableTree, begins_with_trees, re
 from treecrf.trees.treebank.lines import read_lines
 
 if TYPE_CHECKING:
+    from treecrf.parser import Parser
     from treecrf.parser.pipeline import Words
 
 _STDIO = "-"
@@ -100,17 +101,15 @@ def _read_trees(args: argparse.Namespace, files: Sequence[str]) -> Iterator[Draw
             from treecrf.parser import Parser
 
             parser = Parser.load(args.model or "en")
-        for analysis in parser.analyze_many(_read_sentences(args, file, parser.language)):
+        for analysis in parser.analyze_many(_read_sentences(args, file, parser)):
             yield DrawableTree(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 
 
-def _read_sentences(args: argparse.Namespace, file: str, language: str) -> "Iterator[Words]":
+def _read_sentences(args: argparse.Namespace, file: str, parser: "Parser") -> "Iterator[Words]":
     """Reads sentences of raw text, or with --tokens the words of one sentence per line."""
-    from treecrf.text import sentences
-
     for line in read_texts(file, args.field) if has_records(file) else _read_lines(file):
         if not args.tokens:
-            yield from sentences(line, language=language)
+            yield from parser.split_text(line)
         elif words := line.split():
             yield words
 

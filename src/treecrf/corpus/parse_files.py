@@ -38,7 +38,7 @@ from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
 from treecrf.files import lock_folder, open_atomic, real_path
 from treecrf.parser import Parser
 from treecrf.parser.pipeline import Words
-from treecrf.text import LanguageCheck, doubt, sentences
+from treecrf.text import LanguageCheck, doubt
 from treecrf.trees.analysis import ParsedSentence
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ class LineSplitter:
 
     report: Callable[[str, str, str], object] | None = None
 
-    def __init__(self, options: ParseOptions, language: str, warn: Callable[[str], object]) -> None:
+    def __init__(self, options: ParseOptions, parser: Parser, warn: Callable[[str], object]) -> None:
         self._options = options
         self._word_limit = options.word_limit
-        self._language = language
+        self._language, self._split_text = parser.language, parser.split_text
         self._warn = warn
         # a folder's model that only reads words need not state its language
         has_language = not options.tokens or not Path(options.model).is_dir()
-        self._language_check = LanguageCheck(language, max_sentences=100 if has_language else 0)
+        self._language_check = LanguageCheck(parser.language, max_sentences=100 if has_language else 0)
 
     def split(self, batch: LineBatch, name: str) -> list[list[Words]]:
         """The sentences of each line of the input `name`."""
@@ -105,7 +105,7 @@ class LineSplitter:
             return []
         if line.words:
             return [line.words]
-        return split_words(line.text) if self._options.tokens else list(sentences(line.text, language=self._language))
+        return split_words(line.text) if self._options.tokens else list(self._split_text(line.text))
 
     def _report_doubts(self, line: Line, line_sentences: list[Words], place: str) -> None:
         for sentence in line_sentences if self.report is not None else ():
@@ -135,7 +135,7 @@ class LineParser:
         window = parser.batching.window
         self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
         self.output_file = OutputFile(self.block_lines, options.rows if options.format == "parquet" else None)
-        self.splitter = LineSplitter(options, parser.language, lambda message: self.warn(message))
+        self.splitter = LineSplitter(options, parser, lambda message: self.warn(message))
         self._formatter = None
         if options.format != "brackets":
             from treecrf.corpus.line_formats import LineFormatter

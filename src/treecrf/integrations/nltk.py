@@ -13,7 +13,7 @@ except ImportError as error:
     raise ImportError("the NLTK parser needs NLTK: pip install 'treecrf[nltk]'") from error
 
 from treecrf.parser import Parser
-from treecrf.text import Token, tokenize
+from treecrf.text import Token
 from treecrf.trees.tree import Tree
 
 _WINDOW = 1000  # sentences that are read and parsed together
@@ -77,7 +77,7 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         raise NotImplementedError("a neural parser has no grammar; its labels are parser.vocabulary.labels")
 
     def _read(self, number: int, sentence: Sentence) -> _TaggedWords:
-        items = tokenize(sentence, language=self.parser.language) if isinstance(sentence, str) else list(sentence)
+        items = self.parser.tokenize(sentence) if isinstance(sentence, str) else list(sentence)
         words, tags = _split_tags(number, items)
         if words and self.parser.model_config.tag_size and (tags is None or None in tags):
             raise ValueError(f"sentence {number} lacks tags and the model reads them; give (word, tag) pairs")

@@ -46,6 +46,7 @@ from treecrf.parser.pipeline import (
     Scorer,
     SentenceReader,
     Sentences,
+    TextSplitter,
 )
 from treecrf.parser.storage import COMPONENTS, Arrays, ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
@@ -79,7 +80,7 @@ def _setting(name: str, *derived: str) -> Any:
     return property(lambda parser: getattr(parser.config, name), assign)
 
 
-class Components:
+class Components(TextSplitter):
     """The scorer of a parser with its vocabulary and settings; see `Parser`."""
 
     root: str = _setting("root")
@@ -282,7 +283,7 @@ class Components:
         max_words = MAX_WORDS
         if self.model_config.one_stage:
             max_words = min(max_words, math.isqrt(_LABEL_SCORES // len(self.vocabulary.labels)))
-        return SentenceReader(language=self.language, needs_tags=self.model_config.tag_size > 0, max_words=max_words)
+        return SentenceReader(tokenize=self.tokenize, needs_tags=self.model_config.tag_size > 0, max_words=max_words)
 
 
 def missing_parts() -> list[str]:

@@ -31,7 +31,6 @@ from treecrf.parser.pipeline import (
     warn_about_text,
 )
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
 from treecrf.trees.other_libraries import explain_names, explain_options
@@ -161,7 +160,7 @@ class Parser(Distributions):
         Lines may break anywhere, and an empty line ends a sentence.
         """
         warn_about_document(text)
-        for_trees, for_offsets = tee(split_sentences(text, language=self.language))
+        for_trees, for_offsets = tee(self.split_text(text))
         trees = self.parse_many(for_trees, mbr=mbr, functions=functions, empties=empties)
         for tokens, tree in zip(for_offsets, trees, strict=True):
             yield _sentence_of_text(text, tokens, tree)
@@ -172,7 +171,7 @@ class Parser(Distributions):
     ) -> Iterator[ParsedSentence]:
         """Splits a document like `parse_text`, and yields its sentences with their analyses."""
         warn_about_document(text)
-        for_trees, for_offsets = tee(split_sentences(text, language=self.language))
+        for_trees, for_offsets = tee(self.split_text(text))
         analyses = self.analyze_many(for_trees, k=k, mbr=mbr, functions=functions, empties=empties)
         for tokens, analysis in zip(for_offsets, analyses, strict=True):
             yield _sentence_of_text(text, tokens, analysis.tree, analysis)

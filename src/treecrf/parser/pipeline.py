@@ -4,7 +4,8 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from functools import cached_property
+from itertools import chain, islice, repeat, tee
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -17,17 +18,20 @@ from treecrf.network.data.numericalize import Numericalizer
 from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.schemes import Scheme
+from treecrf.parser.segmentation import CHARACTERS, join_characters
+from treecrf.text import Token
+from treecrf.text import sentences as split_sentences
 from treecrf.threads import parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 if TYPE_CHECKING:
-    from treecrf.text import Token
+    from treecrf.parser.parser import Parser
 
 T = TypeVar("T")
 D = TypeVar("D")
 K = TypeVar("K")
-Words = Sequence[str] | Sequence["Token"]  # a string is raw text instead
+Words = Sequence[str] | Sequence[Token]  # a string is raw text instead
 Tags = Sequence[str | None]  # None: the tag that the model predicts
 
 
@@ -107,11 +111,43 @@ MAX_WORDS = 5000  # words per sentence: parsing takes about 50 bytes for each pa
 MAX_ANALYZED_WORDS = 1000  # probabilities and alternatives take about 2,000 bytes for each pair
 
 
+class TextSplitter:
+    """The methods of a parser that split raw text: by the rules of its language, or by words that it finds itself."""
+
+    language: str
+
+    @property
+    def model_config(self) -> ModelConfig:
+        raise NotImplementedError
+
+    def split_text(self, text: str) -> Iterator[list[Token]]:
+        """Splits a text into sentences of tokens, on demand, as `parse_text` reads them."""
+        if self._character_parser is None:
+            return split_sentences(text, language=self.language)
+        for_trees, for_words = tee(split_sentences(text, language=self.language, in_characters=True))
+        trees = self._character_parser.parse_many(for_trees)
+        return (join_characters(text, tokens, tree.tags) for tokens, tree in zip(for_words, trees, strict=True))
+
+    def tokenize(self, sentence: str) -> list[Token]:
+        """The tokens of a text that is one sentence."""
+        return list(chain.from_iterable(self.split_text(sentence)))
+
+    @cached_property
+    def _character_parser(self) -> "Parser | None":
+        """The same parser with the scheme in which it finds words; None if it has no such scheme."""
+        if CHARACTERS not in self.model_config.schemes:
+            return None
+        parser = cast("Parser", object.__new__(type(self)))
+        parser.__dict__.update(self.__dict__)
+        parser.scheme = CHARACTERS
+        return parser
+
+
 @dataclass(frozen=True, kw_only=True)
 class SentenceReader:
     """Reads what callers pass as sentences: a string is raw text, a list is words or tokens."""
 
-    language: str
+    tokenize: Callable[[str], list[Token]]
     needs_tags: bool  # the model has tags as input
     max_words: int = MAX_WORDS
 
@@ -159,9 +195,7 @@ class SentenceReader:
         model_words: list[Sequence[str]] = []
         for number, sentence in enumerate(sentences, first):
             if isinstance(sentence, str):
-                from treecrf.text import tokenize
-
-                sentence = tokenize(sentence, language=self.language)
+                sentence = self.tokenize(sentence)
             _check_sentence(number, sentence)
             if len(sentence) and isinstance(sentence[0], tuple):
                 tokens = cast("Sequence[Token]", sentence)

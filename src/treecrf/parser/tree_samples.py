@@ -21,7 +21,6 @@ from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import Sentences
-from treecrf.text import sentences
 from treecrf.trees.search import COLLINS, Forest, HeadRules, Pattern
 from treecrf.trees.search.heads import HEAD_RULES
 from treecrf.trees.tree import Tree
@@ -139,7 +138,7 @@ def expected_counts(parser: "Parser", pattern: Pattern, source: Source, *, sampl
         raise ValueError(f"the number of samples is {samples}; expected 1 or more")
     totals = np.zeros(samples, np.int64)  # by sample: sentences are independent
     matches = 0
-    tokens = sentences(read_text(source), language=parser.language)
+    tokens = parser.split_text(read_text(source))
     for number, trees in enumerate(parser.sample_many(tokens, samples), 1):
         counts = pattern.count_by_tree(trees.forest)[trees.draws]
         best_count = int(pattern.count_by_tree(Forest.parse(trees.best, head_rules=trees.head_rules))[0])

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import PROPERTY_CHARACTERS
@@ -21,7 +22,7 @@ from treecrf.server.request_body import body_charset, decode, parse_json, receiv
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.routes import RequestRunner
 from treecrf.server.search_pool import SearchPool
-from treecrf.text import Token, sentences, tokenize
+from treecrf.text import Token
 from treecrf.trees.notation import penn_brackets
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.writer import penn_format
@@ -88,18 +89,18 @@ def _parse_properties(text: str) -> Any:
         raise ApiError(error.status_code, str(error.detail).replace("the body", "properties", 1)) from None
 
 
-def read_document(text: str, properties: Properties, language: str) -> Document:
+def read_document(text: str, properties: Properties, parser: Parser) -> Document:
     """Splits a text into sentences and tokens, as the properties say."""
-    return Document(properties, list(filter(None, _split(text, properties, language))))
+    return Document(properties, list(filter(None, _split(text, properties, parser))))
 
 
-def _split(text: str, properties: Properties, language: str) -> Iterator[list[Token]]:
+def _split(text: str, properties: Properties, parser: Parser) -> Iterator[list[Token]]:
     if not (properties.one_sentence or properties.end_of_line_only or properties.whitespace):
-        yield from sentences(text, language=language)
+        yield from parser.split_text(text)
         return
     start = 0
     for line in [text] if properties.one_sentence else text.splitlines(keepends=True):
-        tokens = _split_spaces(line) if properties.whitespace else tokenize(line, language=language)
+        tokens = _split_spaces(line) if properties.whitespace else parser.tokenize(line)
         yield [token._replace(start=token.start + start, end=token.end + start) for token in tokens]
         start += len(line)
 
@@ -164,7 +165,7 @@ def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
     options = RequestOptions(model=name, formatter=Formatter(exact=True))
 
     def read(content: bytes, charset: str, properties: Properties) -> tuple[Document, list[SentenceInput]]:
-        document = read_document(decode(content, charset), properties, parser.language)
+        document = read_document(decode(content, charset), properties, parser)
         inputs = list(map(SentenceInput.from_tokens, document.sentences))
         reader.check(inputs, options)
         return document, inputs

@@ -6,7 +6,7 @@ from pathlib import Path
 from treecrf.parser import Parser, models
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard, format_megabytes
 from treecrf.server.schema import LabelsResponse, ModelInfo
-from treecrf.text import guess_other_language, language_name, tokenize
+from treecrf.text import guess_other_language, language_name
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.label_glossary import explain, read_glossary
 from treecrf.trees.treebank.languages import LANGUAGES
@@ -22,7 +22,7 @@ def load_parsers(sources: Sequence[str], device: str | None = None) -> dict[str,
         if name in parsers:
             raise ValueError(f"two models have the name '{name}'; expected folders with different names")
         parsers[name] = parser = Parser.load(source, device)
-        tokenize("a", language=parser.language)  # a missing segmenter is an error at startup, not in a request
+        parser.tokenize("a")  # a missing segmenter is an error at startup, not in a request
         parser.parse(["a"], tags=["_"])
     return parsers
 

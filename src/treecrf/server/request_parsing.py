@@ -13,7 +13,7 @@ from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import CHECKED_SENTENCES, Limits, sentence_work
 from treecrf.server.models import language_warnings
 from treecrf.server.request_body import parse_json
-from treecrf.text import Token, sentences
+from treecrf.text import Token
 
 
 class SentenceInput(NamedTuple):
@@ -127,7 +127,7 @@ class RequestReader:
         return groups
 
     def _split_text(self, text: str, model: str) -> list[SentenceInput]:
-        tokens = sentences(text, language=self.parsers[model].language)
+        tokens = self.parsers[model].split_text(text)
         return list(map(SentenceInput.from_tokens, islice(tokens, self.limits.sentences + 1)))
 
     def _warnings(self, group: Sequence[SentenceInput], model: str, *, is_text: bool) -> list[str]:

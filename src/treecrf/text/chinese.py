@@ -1,20 +1,18 @@
-"""Chinese: sentence boundaries by punctuation, words by rjieba."""
+"""Chinese for parsers that do not find words in characters: sentence boundaries by punctuation, words by rjieba."""
 
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from treecrf import import_extra
+from treecrf.text.characters import sentence_ends
 from treecrf.text.english import Piece
 from treecrf.text.word_lists import patterns
 
-_SENTENCE_END = re.compile(r"""[。！？｡!?]+[」』”’）》】)\]"']*""")
+__all__ = ["sentence_ends", "split_chunk"]
+
 _UNSPLIT = patterns("shared")["unsplit"]
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # UTF-8, and so the segmenter, cannot encode surrogates
-
-
-def sentence_ends(text: str) -> Iterator[int]:
-    return (match.end() for match in _SENTENCE_END.finditer(text))
 
 
 def split_chunk(chunk: str, is_last: bool) -> tuple[Piece, ...]:

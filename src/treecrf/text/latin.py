@@ -75,7 +75,7 @@ class LatinRules:
     def _name(self) -> re.Pattern[str] | None:
         if self.name_links is None:
             return None
-        return re.compile(rf"{_CAPITALIZED}(?:\s+(?:{self.name_links}){_CAPITALIZED}){{1,9}}(?<!\.)(?!\w)")
+        return re.compile(rf"{_CAPITALIZED}(?:\s+(?:{self.name_links}){_CAPITALIZED}){{1,9}}(?<![.'’])(?!\w)")
 
     def sentence_ends(self, text: str) -> Iterator[int]:
         start = 0
@@ -154,6 +154,8 @@ class LatinRules:
             return match.end()
         if self._name is None or not text[start : start + 1].isupper():
             return None
+        if self._word_end is not None and self._word_end.match(text[start : start + MAX_WORD]):
+            return None  # an elided article, as in "L'Hospitalet de Llobregat"
         if is_first and (word := NEXT_WORD.match(text, start)) and word[0].lower() in self.openers:
             return None
         match = self._name.match(text, start, end)

@@ -63,10 +63,11 @@ _LINE_HYPHENS = ("\u2010", "\u00ad")
 _EMPTY_LINE = re.compile(r"(?:\r?\n|\r(?!\n))[^\S\r\n]*[\r\n]\s*")
 
 
-def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
+def sentences(text: str, *, language: str = "en", in_characters: bool = False) -> Iterator[list[Token]]:
     """The sentences of a text as lists of tokens, split on demand.
 
-    Lines may break anywhere. An empty line ends a sentence, and so does each line of a table, a chat or a list.
+    Lines may break anywhere. An empty line ends a sentence, and so does each line of a table, a chat or a list. With
+    `in_characters`, tokens are single characters, which a parser of Chinese or Japanese joins to words.
 
     >>> for sentence in sentences("It's 5 p.m. in the U.S. We don't know (yet)."):
     ...     print([token.text for token in sentence])
@@ -75,8 +76,9 @@ def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
     """
     if language not in LANGUAGES:
         raise ValueError(f"no tokenizer for language {language!r}; expected one of {', '.join(map(repr, LANGUAGES))}")
-    spans = pairwise(chain((0,), _ends(text, language)))
-    return (tokens for start, end in spans if (tokens := _tokens(text, start, end, language)))
+    rules = _rules(language, LANGUAGES[language].tokenizer if not in_characters else "characters")
+    spans = pairwise(chain((0,), _ends(text, rules)))
+    return (tokens for start, end in spans if (tokens := _tokens(text, start, end, rules)))
 
 
 def sentences_with_offsets(text: str, *, language: str = "en") -> Iterator[Sentence]:
@@ -106,9 +108,8 @@ def tokenize(text: str, *, language: str = "en") -> list[Token]:
     return [token for sentence in sentences(text, language=language) for token in sentence]
 
 
-def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:
+def _tokens(text: str, start: int, end: int, rules: LanguageRules) -> list[Token]:
     """The tokens of the sentence `text[start:end]`."""
-    rules = _rules(language)
     chunks = list(_CHUNK.finditer(text, start, end))
     last = next((number for number in reversed(range(len(chunks))) if _has_word(chunks[number][0])), 0)
     tokens: list[Token] = []
@@ -164,9 +165,8 @@ def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[
 
 
 @cache
-def _rules(language: str) -> LanguageRules:
+def _rules(language: str, tokenizer: str) -> LanguageRules:
     """The rules of a language: a module, which is imported when it is needed, or a file of `words/`."""
-    tokenizer = LANGUAGES[language].tokenizer
     if tokenizer == "latin":
         return read_rules(language)
     rules: Any = import_module(f"treecrf.text.{tokenizer}")
@@ -177,12 +177,12 @@ def _has_word(chunk: str) -> bool:
     return _LETTER.search(chunk) is not None and not _CITATION.fullmatch(chunk)
 
 
-def _ends(text: str, language: str) -> Iterator[int]:
+def _ends(text: str, rules: LanguageRules) -> Iterator[int]:
     """The positions of sentence ends; the last one is the end of the text."""
     start = 0
     while len(text) - start > _WINDOW:
         window = text[start : start + _WINDOW]
-        ends = _ends_in(window, language)
+        ends = _ends_in(window, rules)
         yield from (start + end for end in ends)
         # the next window starts at the last sentence end, or inside a sentence if that is longer than half a window
         half = _WINDOW // 2
@@ -191,14 +191,14 @@ def _ends(text: str, language: str) -> Iterator[int]:
             spaces = [space.start() for space in _SPACE.finditer(window, half)]
             next_start = spaces[-1] if spaces else _WINDOW
         start += next_start
-    yield from (start + end for end in _ends_in(text[start:], language))
+    yield from (start + end for end in _ends_in(text[start:], rules))
     yield len(text)
 
 
-def _ends_in(text: str, language: str) -> list[int]:
+def _ends_in(text: str, rules: LanguageRules) -> list[int]:
     """The positions of sentence ends before the end of the text."""
     ends = {match.start() for match in _EMPTY_LINE.finditer(text)}
     if "\n" in text or "</" in text:
         ends.update(line_ends(text))
-    ends.update(_rules(language).sentence_ends(text))
+    ends.update(rules.sentence_ends(text))
     return sorted(ends - {0, len(text)})

@@ -16,7 +16,8 @@ class DataConfig:
     train: tuple[str, ...] = ()
     dev: tuple[str, ...]
     test: tuple[str, ...] = ()
-    language: Literal["en", "es", "id", "is", "pt", "zh"] = "en"  # how the trained parser tokenizes raw text
+    # how the trained parser tokenizes raw text
+    language: Literal["ca", "en", "es", "fo", "id", "is", "ja", "pt", "zh"] = "en"
     # normalization of words before the model reads them: "plain" for text from several sources, "multiword" also for
     # tokens with underscores, "simplified" for Chinese
     normalization: Normalization = "as-is"

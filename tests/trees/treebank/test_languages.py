@@ -17,7 +17,7 @@ def test_a_language_is_found_by_its_code_and_by_its_name():
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: str(language.code))
 def test_every_part_of_a_language_exists(language):
     assert (SOURCE / "text" / f"{language.tokenizer}.py").is_file()
-    assert (SOURCE / "trees" / "treebank" / "glossaries" / f"{language.code}.tsv").is_file()
+    assert (SOURCE / "trees" / "treebank" / "glossaries" / f"{language.glossary or language.code}.tsv").is_file()
 
 
 def test_head_rules_are_found_by_language():

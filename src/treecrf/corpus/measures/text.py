@@ -27,7 +27,7 @@ from treecrf.corpus.measures.structures import COUNTS, MEASURES, compute_measure
 from treecrf.files import DamagedFileError, parse_json, read_regular_file
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import NORMAL_QUANTILE, TreeSamples
-from treecrf.text import Token, sentences
+from treecrf.text import Token
 from treecrf.trees.bootstrap import Interval, resampled_totals
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree
@@ -118,12 +118,12 @@ def measure_samples(
 
 def sample_text(parser: Parser, text: str, *, samples: int = SAMPLES, seed: int = 0) -> Iterator[TreeSamples]:
     """Draws trees of each sentence of a document."""
-    return parser.sample_many(_short_sentences(text, parser.language), samples, seed=seed)
+    return parser.sample_many(_short_sentences(parser.split_text(text)), samples, seed=seed)
 
 
-def _short_sentences(text: str, language: str) -> Iterator[Sequence[Token]]:
+def _short_sentences(sentences: Iterable[Sequence[Token]]) -> Iterator[Sequence[Token]]:
     """The sentences of a document; a sentence that is too long for the memory is an error."""
-    for number, tokens in enumerate(sentences(text, language=language), 1):
+    for number, tokens in enumerate(sentences, 1):
         if len(tokens) > MAX_WORDS:
             raise ValueError(
                 f"sentence {number} has {len(tokens):,} words, from character {tokens[0].start:,} on; expected at most "

@@ -18,7 +18,7 @@ _FUNCTION = re.compile(r"(?<=.)[-=|]")
 _SINICA_FEATURES = re.compile(r"(.+)\[(.+)[\]}]")  # some tags of the Sinica Treebank end in } by mistake
 _SPANISH_SUFFIX = re.compile(r"(?:\.(?:[mf]?[sp]|co|j|x|\d[cn]))+\Z|\*")
 _PORTUGUESE_ERRORS = ("num", "prop", "prp", "N<")  # tags that start so and go on are annotation errors
-_ICEPAHC_VERB = re.compile(r"(VB|BE|HV|DO|MD|RD|V|B|H|D|M|R)(AN|AG|PI|PS|DI|DS|[INGP]|)")
+_ICEPAHC_VERB = re.compile(r"(VB|BE|HV|DO|MD|RD|LB|V|B|H|D|M|R|L)(AN|AG|PI|PS|DI|DS|[INGP]|)")
 _ICEPAHC_PART = re.compile(r"(.+?)([2-9])([1-9])")  # a word that is written as several words
 
 Table = dict[str, str]
@@ -68,10 +68,14 @@ def explain_all(labels: Iterable[str], language: str = "en", *, is_tag: bool) ->
 def read_glossary(language: str) -> Glossary:
     """The tables of a language's glossary."""
     glossary: Glossary = {}
-    for line in (_FOLDER / f"{language}.tsv").read_text(encoding="utf-8").splitlines():
+    for line in (_FOLDER / f"{_glossary_name(language)}.tsv").read_text(encoding="utf-8").splitlines():
         table, symbol, meaning = line.split("\t")
         glossary.setdefault(table, {})[symbol] = meaning
     return glossary
+
+
+def _glossary_name(language: str) -> str:
+    return LANGUAGES[language].glossary or language
 
 
 Rule = Callable[[str, Table, Glossary], str | None]
@@ -79,10 +83,10 @@ Rule = Callable[[str, Table, Glossary], str | None]
 
 def _explain_with(rules: dict[str, Rule], glossary: Glossary, table: str, symbol: str, language: str) -> str | None:
     """The meaning of a symbol in a table, or else what the rule of the language says about its parts."""
-    meanings = glossary[table]
-    if symbol in meanings or language not in rules:
+    meanings, rule = glossary[table], rules.get(_glossary_name(language))
+    if symbol in meanings or rule is None:
         return meanings.get(symbol)
-    return rules[language](symbol, meanings, glossary)
+    return rule(symbol, meanings, glossary)
 
 
 def _without_function(label: str, meanings: Table, glossary: Glossary) -> str | None:
@@ -107,7 +111,12 @@ def _without_suffixes(label: str, meanings: Table, glossary: Glossary) -> str | 
 
 
 def _letter_by_letter(tag: str, meanings: Table, glossary: Glossary) -> str | None:
-    """Explains Spanish tags, which have a letter for each feature, in the order of EAGLES: ncms000."""
+    """Explains Spanish tags, which have a letter for each feature, in the order of EAGLES: ncms000.
+
+    Some Catalan tags of punctuation marks and numbers start with a small letter by mistake.
+    """
+    if (whole := meanings.get(tag[:1].upper() + tag[1:])) is not None:
+        return whole
     tables = [glossary.get(name, {}) for name in glossary["features"].get(tag[:1], "").split()]
     if not tables or tag[1:2] not in tables[0]:
         return None
