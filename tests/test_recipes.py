@@ -32,8 +32,8 @@ MODELS = RECIPES / "models"
 FILES = sorted(RECIPES.glob("*/*.toml"))
 CORPORA = ("ptb", "ctb5", "ctb7")
 TREEBANKS = ["craft", "genia", "gum", "masc", "mctb", "ptb_sample", "redwoods", "sinica", "zhong"]
-TREEBANKS += ["cess_esp", "floresta", "greynir", "icepahc", "icon"]
-LANGUAGES = ["es", "id", "is", "pt"]
+TREEBANKS += ["cess_cat", "cess_esp", "farpahc", "floresta", "greynir", "icepahc", "icon", "keyaki"]
+LANGUAGES = ["ca", "es", "id", "is", "pt"]
 
 
 def load(name: str) -> Recipe:
@@ -132,7 +132,7 @@ def commands_of(name: str, *arguments: str) -> list[str]:
     return called.sub(lambda match: "\n".join(commands_of(match[1], *match[2].split())), text).splitlines()
 
 
-@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "en-layers", "en-large-layers", "zh", *LANGUAGES])
+@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "en-layers", "en-large-layers", "zh", "fo", "ja", *LANGUAGES])
 def test_the_script_of_a_distilled_model_makes_its_encoder_and_teachers(name: str) -> None:
     script, recipe = "\n".join(commands_of(name.removesuffix("-layers"))), load(name)
     runs = set(re.findall(r"(?<=\s)runs/\S+", script))
@@ -150,7 +150,7 @@ def test_models_of_other_languages_have_the_gold_trees_and_tags_of_their_teacher
     assert replace(lstm.model, tag_head=False) == ModelConfig()
 
 
-@pytest.mark.parametrize("name", dict.fromkeys([*PROJECT_MODELS, *LANGUAGES]))
+@pytest.mark.parametrize("name", dict.fromkeys([*PROJECT_MODELS, "fo", "ja", *LANGUAGES]))
 def test_the_script_of_a_model_starts_from_treebanks_vectors_and_encoders(name: str) -> None:
     lines = commands_of(name)
     made: set[str] = set()
