@@ -316,6 +316,8 @@ def test_pruned_trees_keep_their_words_and_their_upper_constituents():
     tree = Tree.parse("(S (NP (NN a)) (VP (VB b) (NP (NP (NN c)) (PP (IN d) (NN e)))))")
     assert str(tree.prune(0)) == "(S (NN a) (VB b) (NN c) (IN d) (NN e))"
     assert str(tree.prune(2)) == "(S (NP (NN a)) (VP (VB b) (NP (NN c) (IN d) (NN e))))"
+    full = Tree.parse("(S (NP (-NONE- *)) (VP (VB go)))")
+    assert str(full.prune(0)) == "(S (-NONE- *) (VB go))"
     assert tree.prune(3) == tree.prune(99) == tree
     assert tree.child_trees[0].child_trees[0].prune(0) == Tree("NN", ("a",))
     with pytest.raises(ValueError, match="depth is -1"):
