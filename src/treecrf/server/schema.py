@@ -1,6 +1,6 @@
 """The JSON schema of requests and responses, and its OpenAPI document, which `/docs` shows without scripts.
 
-responses.json has the schema of parsed sentences.
+responses.json has the schemas of answers that are written as text: parsed sentences, found nodes, CoNLL-U.
 """
 
 import json
@@ -128,28 +128,6 @@ class SearchRequest(TreesRequest):
     pattern: str = Field(min_length=1, max_length=PATTERN_CHARACTERS)
 
 
-class FoundNode(BaseModel):
-    """A node that a pattern matches: the index of its tree, its words[start:end], and its label."""
-
-    tree: int
-    start: int
-    end: int
-    label: str
-    text: str
-
-
-class SearchResponse(BaseModel):
-    """The response to POST /search: the nodes that match, each once."""
-
-    matches: list[FoundNode]
-
-
-class DependenciesResponse(BaseModel):
-    """The response to POST /dependencies: the sentences, numbered from `first`."""
-
-    conllu: str
-
-
 class LabelsResponse(BaseModel):
     """The meanings of labels and tags that are known."""
 
@@ -259,8 +237,7 @@ class DocumentedApp(FastAPI):
             schemas = super().openapi()["components"]["schemas"]
             bodies = (ParseRequest, BatchRequest, SplitRequest, SearchRequest, DependenciesRequest)
             models: list[Any] = [(model, "validation") for model in bodies]
-            answers = (SplitResponse, SearchResponse, DependenciesResponse)
-            models += [(model, "serialization") for model in answers]
+            models.append((SplitResponse, "serialization"))
             _, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")
             schemas |= json.loads((_FOLDER / "responses.json").read_bytes()) | definitions["$defs"]
         return super().openapi()
