@@ -31,9 +31,10 @@ def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp
     worker = Worker()
     assert not worker.load(options, "cpu", out, settings, inputs, threads=1).problem
     set_num_threads(threads)
-    result = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
+    result = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "very/deep/in-000000.mrg"))
     assert not result.problem and len(result.warnings) == 1
-    assert (out / "deep" / "in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTIAL_FOLDER).iterdir())
+    assert not worker.parse(Shard(str(tmp_path / "in.txt"), 0, 1, 0, "very/deep/in-000001.mrg")).problem
+    assert (out / "very/deep/in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTIAL_FOLDER).iterdir())
     lost = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 3, 0, "in-000001.mrg"))
     assert lost.is_final and "has lost lines" in lost.problem
     (tmp_path / "in.txt").write_bytes(b"we sang\n\xff\n")

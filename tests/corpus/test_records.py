@@ -16,7 +16,7 @@ import pytest
 
 from treecrf.cli import main
 from treecrf.corpus.inputs import InputFile, RecordFields, read_lines
-from treecrf.corpus.records import open_parquet, read_rows
+from treecrf.corpus.records import open_parquet, read_rows, read_texts
 
 RECORDS: list[dict[str, Any]] = [
     {"id": 7, "tokens": ["the", "cat", "sang"], "text": "The cat\nsang. We slept."},
@@ -119,6 +119,13 @@ def test_any_range_of_parquet_rows_is_read(tmp_path: Path) -> None:
         line = next(read_rows(str(tmp_path / "in.pq"), RecordFields(), limit=limit))
         assert (line.text, line.size, line.id_json) == ("" if limit == 4 else "row 0", 5, '"id": 0')
         assert bool(line.problem) == (limit == 4)
+
+
+def test_texts_of_records_are_read_up_to_a_problem(tmp_path: Path) -> None:
+    texts = read_texts(write_lines(tmp_path / "in.jsonl", [{"text": "a"}, {"text": "b"}, {"words": "c"}]))
+    assert [next(texts), next(texts)] == ["a", "b"]
+    with pytest.raises(ValueError, match=r"in\.jsonl, record 3: the record has no field 'text'"):
+        next(texts)
 
 
 def test_an_id_that_is_not_a_number_is_a_problem(tmp_path: Path) -> None:

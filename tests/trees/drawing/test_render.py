@@ -92,6 +92,7 @@ def test_a_tree_and_its_picture_give_the_same_image():
 def test_scale_is_the_number_of_pixels_per_unit():
     (width, height), (large, tall) = size(png(TREE, scale=1)), size(png(TREE, scale=3))
     assert large == pytest.approx(3 * width, abs=3) and tall == pytest.approx(3 * height, abs=3)
+    assert png(TREE) == png(TREE, scale=2)
 
 
 @needs_renderers

@@ -111,6 +111,7 @@ def test_indented_trees_are_joined(tmp_path):
     "lines",
     [
         ["(S (NN cat)", "(S (NN dog)))"],  # not indented
+        ["(S", " (NN cat)", "(NN dog))"],  # one of them is not
         ["(S (NN cat)", "  (S (NN dog))"],  # one bracket stays open
         ["(S (NN cat))", "", "  (S (NN dog))"],  # every line is a tree
     ],
