@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from compiled_calls import WRONG_INDICES, Call, Random, Runner, integers, main
+from compiled_calls import WRONG_INDICES, WRONG_SIZES, Call, Random, Runner, integers, main
 from treecrf.chart import _cpu_backend, cpu_backend, numpy_backend
 
 TYPES = (np.float16, np.float32, np.float64, np.longdouble, np.int64, np.uint8, np.bool_, object)
@@ -40,11 +40,11 @@ def chart_calls(random: Random) -> Iterator[Call]:
         buffers = np.zeros((3, labels + 16 + 4 * (size + 8)))
         arrays = [label_scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, sums, chart, terms, weights]
         flags = [int(dtype == np.float64), *random.integers(0, 2, 2).tolist()]
-        yield Call(name, [batch, size, labels, *flags, *arrays], outs, sizes=2)
+        yield Call(name, [batch, size, labels, *flags, *arrays], outs, sizes=3)
     k, values = int(random.integers(1, 12)), label_scores.astype(np.float64)
     best, choices = np.zeros((k, batch)), np.zeros((k, batch, size, size), np.int64)
     arrays = [values, lengths, np.zeros(1, np.int64), is_constituent, random.normal(0, 1, (batch, size, size, size))]
-    yield Call("kbest", [batch, size, labels, k, *arrays, best, choices], [best, choices], sizes=2)
+    yield Call("kbest", [batch, size, labels, k, *arrays, best, choices], [best, choices], sizes=4)
 
 
 def random_scores(random: Random) -> tuple[np.ndarray, np.ndarray]:
@@ -110,6 +110,7 @@ def run_case(runner: Runner) -> None:
         runner.calls += 3
     elif kind < 4:
         runner.attempt(lambda: call_with_changed_arrays(random))
+        runner.attempt(lambda: _cpu_backend.plane_length(int(random.choice([*WRONG_SIZES, 0, 1, 300]))))
     else:
         for call in chart_calls(random):
             if kind < 6:

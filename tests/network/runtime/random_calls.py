@@ -13,6 +13,7 @@ from compiled_calls import Call, Random, Runner, counters, floats, integers, mai
 from treecrf.network.runtime import _kernels
 
 LANES, TILE, STEP_WEIGHTS, JOB_COUNTERS, LEVELS = 16, 64, 128, 3, (255, 16383)  # as in kernels.h
+WRONG_NAMES = ("", "sse9", "avx2\0", "é" * 5000, "\ud800", b"avx2", 5, None)
 
 
 def pack_call(random: Random, outputs: int, inputs: int) -> Call:
@@ -132,14 +133,21 @@ def random_mean_pool(kernels: Any, random: Random) -> Call:
     return Call("mean_pool", arguments, [out], sizes=4, has_threads=False)
 
 
+def random_large_sums(kernels: Any, random: Random) -> Call:
+    steps = int(random.integers(1, 90))
+    tiles, out = integers(random, -127, 127, steps * STEP_WEIGHTS).astype(np.int8), np.zeros(steps, np.uint8)
+    return Call("find_large_sums", [steps, tiles, out], [out], sizes=1, has_threads=False)
+
+
 KERNELS = [random_pack, random_linear, random_lstm, random_encode, random_score_labels, random_score_chart]
-KERNELS += [random_mean_pool]
+KERNELS += [random_mean_pool, random_large_sums]
 
 
 def check_kernel(runner: Runner, call: Call) -> None:
     results = {}
     for name in _kernels.instruction_sets():
         _kernels.select(name)
+        assert _kernels.selected() == name
         results[name] = runner.check(_kernels, call)
     for name, result in results.items():
         assert result == results["scalar"], f"{call.function} with {name} differs from plain C"
@@ -148,6 +156,7 @@ def check_kernel(runner: Runner, call: Call) -> None:
 def run_case(runner: Runner) -> None:
     call = KERNELS[runner.random.integers(len(KERNELS))](_kernels, runner.random)
     if runner.random.integers(2):
+        runner.attempt(lambda: _kernels.select(WRONG_NAMES[runner.random.integers(len(WRONG_NAMES))]))
         _kernels.select(str(runner.random.choice(_kernels.instruction_sets())))
         runner.attempt_hostile(_kernels, call)
     else:
