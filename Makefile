@@ -64,6 +64,7 @@ sanitize: $(DEVELOPMENT)
 		LD_PRELOAD="$$($(BIN)/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" \
 		PYTHONPATH=build/guided/src:tests $(BIN)/python tests/guided_calls.py $$MODULE 100000 1 || exit 1; done
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
+		tests/trees/treebank/test_word_table.py \
 		tests/parser/decoding/test_label_grammar.py tests/parser/decoding/test_expected_f1.py tests/network/runtime tests/trees/search
 
 # the adversarial tests with many more examples, attacks on a server with their times and its memory, killed, concurrent

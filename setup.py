@@ -24,6 +24,7 @@ MISSING_PARTS = (
 )
 TERMINAL = Path("/dev/tty")
 PORTABLE, MODULE = "src/treecrf/chart/portable.h", "src/treecrf/trees/extension_module.h"
+WORDS = "src/treecrf/trees/treebank/words.h"
 
 
 class BuildExtensions(build_ext):
@@ -101,7 +102,16 @@ setup(
         extension(
             "treecrf.trees.search._matcher", *sources("trees/search", "*.c"), headers=sources("trees/search", "*.h")
         ),
-        extension("treecrf.trees.treebank._bracket_writer", "src/treecrf/trees/treebank/bracket_writer.c"),
+        extension(
+            "treecrf.trees.treebank._bracket_writer",
+            "src/treecrf/trees/treebank/bracket_writer.c",
+            headers=[WORDS],
+        ),
+        extension(
+            "treecrf.trees.treebank._word_table",
+            "src/treecrf/trees/treebank/word_table.c",
+            headers=[WORDS, "src/treecrf/trees/treebank/word_table.h"],
+        ),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},
 )

@@ -52,7 +52,7 @@ from treecrf.parser.storage import COMPONENTS, Arrays, ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank import bracket_writer
+from treecrf.trees.treebank import bracket_writer, word_table
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.well_formed import Production
@@ -293,7 +293,7 @@ def missing_parts() -> list[str]:
         "decoding": label_grammar.available,
         "runtime": int8.is_compiled,
         "search": PathFinder.find_spec("_matcher", [str(_SEARCH)]) is not None,
-        "treebank": bracket_writer.available,
+        "treebank": bracket_writer.available and word_table.available,
     }
     return [name for name in is_present if not is_present[name]]
 

@@ -10,8 +10,10 @@ import treecrf.trees.treebank.bracket_writer
 from compiled_calls import run_calls
 from strategies import any_text, deep_tree, trees, wide_tree
 from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank import word_table
 from treecrf.trees.treebank.binarize import from_spans, to_spans
 from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees
+from treecrf.trees.treebank.word_table import WORD, LineLimits, TokenLines, WordTable
 
 LABELS = ["S", "(NP)", "", "NP", "S VP", r"\u{28} X\u{a0} \u{}", "(S)", "-LRB-", "A  B"]
 
@@ -57,6 +59,47 @@ def test_lines_equal_the_text_of_trees_for_any_labels(
     assert BracketWriter(LABELS, names, root=root).lines(words, arrays) == expected
     penn = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in expected]
     assert BracketWriter(LABELS, names, root=root, exact=False).lines(words, arrays) == penn
+
+
+ODD = "a()\\u{28}\x1c\x85\xa0\u1680\u2003\u2028\u202f\u205f\u3000é\u1681\u2081😀"
+odd_words = st.text(st.sampled_from(ODD), min_size=1)
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+@pytest.mark.parametrize("exact", [True, False])
+@given(st.lists(st.lists(odd_words, min_size=1, max_size=4), max_size=4), st.data())
+def test_split_lines_have_the_brackets_of_their_words(exact: bool, words: list[list[str]], data: st.DataObject) -> None:
+    lines = split("\n".join(map(" ".join, words)))
+    spans = [binary_spans(data.draw, 0, len(sentence)) for sentence in words]
+    arrays = flat(spans, [0] * sum(map(len, words)), LABELS)
+    writer = BracketWriter(LABELS, ["A"], exact=exact)
+    assert writer.lines(lines, arrays) == writer.lines(words, arrays)
+    tags = [["T"] * len(sentence) for sentence in words]
+    assert writer.lines(lines, arrays, tags=tags) == writer.lines(words, arrays, tags=tags)
+
+
+def split(text: str) -> TokenLines:
+    sentences = WordTable().split(text.encode(), LineLimits(100, 10_000, 1000, 100)).sentences
+    assert sentences is not None
+    assert WORD.findall(text.replace("\n", " ")) == [word for line in sentences for word in line]
+    return sentences
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+def test_arrays_that_do_not_fit_split_lines_are_an_error() -> None:
+    if not treecrf.trees.treebank.bracket_writer.available:
+        return
+    writer, lines = BracketWriter(["NP"], ["A"]), split("a b\nc d e")
+    good = FlatTrees(*([*column, *(column[:2] if number == 3 else column)] for number, column in enumerate(SPANS)))
+    with pytest.raises(ValueError, match="2 sentences of 5 words"):
+        writer.lines(lines, FlatTrees(*map(np.array, good)))
+    for lengths, message in (([3, 2], "expected more"), ([1, 4], "more than 1 words"), ([0, 5], "has 0 words")):
+        wrong = TokenLines(lines.table, lines.data, lines.starts, lines.ends, np.array(lengths), lines.rows)
+        columns = (np.zeros(8), np.ones(8), np.zeros(8), np.zeros(5))
+        if lengths == [3, 2]:
+            columns = (np.array([0, 0, 0, 1, 2, 0, 0, 1]), np.array([1, 2, 3, 2, 3, 1, 2, 2]), np.zeros(8), np.zeros(5))
+        with pytest.raises(ValueError, match=message):
+            writer.lines(wrong, FlatTrees(*columns))
 
 
 @given(st.lists(trees(), min_size=1, max_size=4))

@@ -16,3 +16,23 @@ def write_lines(
     escape: Callable[[str], str],
     /,
 ) -> list[str]: ...
+
+# the lines of `data` by addresses of int64: their starts, ends and numbers of words
+def write_text(
+    data: bytes,
+    count: int,
+    line_starts: int,
+    line_ends: int,
+    lengths: int,
+    words: int,
+    starts: int,
+    ends: int,
+    labels: int,
+    tags: int,
+    openings: tuple[str, ...],
+    tag_names: tuple[str, ...],
+    root: str,
+    rootless: int,
+    is_exact: bool,
+    /,
+) -> list[str]: ...

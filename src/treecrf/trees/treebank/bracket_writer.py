@@ -10,6 +10,7 @@ import numpy.typing as npt
 from treecrf.trees.notation import escape, escape_for_treebanks, penn_brackets
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans, unary_chain
+from treecrf.trees.treebank.word_table import TokenLines
 
 try:
     from treecrf.trees.treebank import _bracket_writer
@@ -68,7 +69,7 @@ class BracketWriter:
 
         Words of trees without tags have the first tag of the writer.
         """
-        words = sum(map(len, sentences))
+        words = sum(map(len, sentences)) if not isinstance(sentences, TokenLines) else len(sentences.rows)
         tag_ids = np.zeros(words, np.int64) if trees.tags is None else trees.tags
         columns = (trees.starts, trees.ends, trees.labels, tag_ids)
         arrays = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
@@ -81,9 +82,15 @@ class BracketWriter:
         if not available:
             return list(self._lines_in_python(sentences, arrays, tags))
         starts, ends, labels, tag_addresses = (array.ctypes.data for array in arrays)
-        tag_names = tuple(map(self._escape, self._tags))
-        texts = (self._openings, tag_names, self._opening(self._root), self._rootless, self._escape)
-        return _bracket_writer.write_lines(sentences, tags, words, starts, ends, labels, tag_addresses, *texts)
+        addresses = (words, starts, ends, labels, tag_addresses)
+        texts = (self._openings, tuple(map(self._escape, self._tags)), self._opening(self._root), self._rootless)
+        if not isinstance(sentences, TokenLines) or tags is not None:
+            return _bracket_writer.write_lines(sentences, tags, *addresses, *texts, self._escape)
+        line_starts, line_ends, lengths = (
+            column.ctypes.data for column in (sentences.starts, sentences.ends, sentences.lengths)
+        )
+        places = (sentences.data, len(sentences), line_starts, line_ends, lengths)
+        return _bracket_writer.write_text(*places, *addresses, *texts, self._exact)
 
     def _lines_in_python(
         self, sentences: Sequence[Sequence[str]], arrays: Sequence[Int32Array], tags: Tags
