@@ -18,6 +18,7 @@ from pathlib import Path
 from small import FIFTY, random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
+from treecrf.corpus.ray_driver import PARTIAL_FOLDER
 from treecrf.corpus.shards import SHARD_STEP
 
 TREES = toy_trees(60, seed=3, max_words=8)
@@ -193,6 +194,26 @@ def kill_ray(folder: Path, generator: random.Random, *, kills: int) -> int:
     output = b"".join(file.read_bytes() for file in sorted((folder / "out").glob("*.mrg")))
     assert output == (folder / "whole.mrg").read_bytes()
     return killed
+
+
+def kill_ray_workers(folder: Path, generator: random.Random, *, kills: int) -> int:
+    """A run with Ray whose workers are killed at random moments ends with the bytes of one process."""
+    model, out = save_model(folder / "model"), folder / "out"
+    path = write_lines(folder / "in.txt", 3 * SHARD_STEP + 100, generator.randrange(1000))
+    assert run(parse_command(model, path, "-o", folder / "whole.mrg"))[0] == 0
+    command = parse_command(model, path, "-o", out, "--engine", "ray", "--workers", "2", "--retries", str(kills))
+    process, killed = Process([*command, "--shard-lines", str(SHARD_STEP)]), set[int]()
+    while len(killed) < kills and process.wait(generator.uniform(0, 0.5)) is None:
+        workers = {int(draft.name.split("-")[-2]) for draft in out.glob(f"{PARTIAL_FOLDER}/*")} - killed
+        if workers:
+            worker = generator.choice(sorted(workers))
+            killed.add(worker)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+    status, messages = process.finish()
+    assert status == 0, messages
+    assert b"".join(file.read_bytes() for file in sorted(out.glob("*.mrg"))) == (folder / "whole.mrg").read_bytes()
+    return len(killed)
 
 
 def visible_files(path: Path) -> dict[str, bytes]:

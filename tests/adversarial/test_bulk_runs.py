@@ -18,8 +18,11 @@ import pytest
 import bulk_runs
 from bulk_runs import Process, parse_command, save_model, write_lines
 from treecrf.cli import main
+from treecrf.corpus import outputs, parse_files
 from treecrf.files import LockedError, lock_file, lock_folder, open_atomic, write_file
 from treecrf.trees.tree import Tree
+
+EVERY = 1 if os.environ.get("TREECRF_SOAK") else 300  # how many bytes are between two kills
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
@@ -63,6 +66,32 @@ def test_a_changed_run_is_not_resumed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_training_is_not_resumed_with_other_trees(tmp_path: Path) -> None:
     bulk_runs.changed_train(tmp_path, random.Random(1))
+
+
+@pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz", "out.jsonl", "out.conllu", "out.csv", "out.parquet"])
+def test_an_output_of_a_run_killed_at_any_byte_is_resumed(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """`make soak` tries every byte; without it, some bytes and the ends of blocks."""
+    monkeypatch.setattr(parse_files, "_CPU_BLOCK_LINES", 2)
+    path, out, draft = write_lines(tmp_path / "in.txt", 5, 1), tmp_path / name, tmp_path / f".{name}.part"
+    index = draft.with_name(f"{draft.name}.blocks")
+    with monkeypatch.context() as patch:
+        patch.setattr(outputs, "_finish", lambda *_: None)
+        assert not parse(model, path, "-o", out)
+    written, ends = draft.read_bytes(), [int(end) for end in index.read_bytes().split()]
+    assert not parse(model, path, "-o", tmp_path / f"whole-{name}")
+    whole = (tmp_path / f"whole-{name}").read_bytes()
+    assert len(ends) == 3 and ends[-1] == len(written)
+    for size in sorted({*range(0, len(written), EVERY), *ends}):
+        entries = b"".join(b"%d\n" % end for end in ends if end <= size)
+        torn = len(str(size)) + 1 if size in ends else 0  # bytes of the last entry, which is written after its block
+        for cut in range(torn + 1):
+            draft.write_bytes(written[:size])
+            index.write_bytes(entries[: len(entries) - cut])
+            assert not parse(model, path, "-o", out, "--resume")
+            assert out.read_bytes() == whole and not draft.exists() and not index.exists(), (size, cut)
+            out.unlink()
 
 
 def test_a_second_run_names_the_process_that_writes(model: Path, tmp_path: Path) -> None:
