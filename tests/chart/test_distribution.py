@@ -6,6 +6,7 @@ import torch
 from torch.distributions import Distribution, kl_divergence
 
 from treecrf.chart.crf import SpanCRF
+from treecrf.chart.distribution import first_invalid_tree
 from treecrf.chart.tree_crf import TreeCRF
 
 close = torch.testing.assert_close
@@ -217,3 +218,18 @@ def test_a_sentence_without_a_tree_is_named_by_its_place_in_the_batch():
 def test_a_length_beyond_the_chart_is_an_error():
     with pytest.raises(ValueError, match="length 3; expected 1 to 2"):
         SpanCRF(torch.zeros(1, 3, 3), torch.tensor([3]))
+
+
+@pytest.mark.parametrize(
+    ("removed", "added"), [((1, 3), None), (None, (0, 2)), ((0, 1), (0, 2)), ((0, 1), None), ((2, 3), (3, 4))], ids=str
+)
+def test_spans_that_cross_are_missing_or_outside_are_no_tree(removed, added):
+    charts = torch.zeros(3, 5, 5, dtype=torch.bool)
+    for start, end in ((0, 1), (1, 2), (2, 3), (1, 3), (0, 3)):
+        charts[:, start, end] = True
+    lengths = torch.tensor([3, 3, 3])
+    assert first_invalid_tree(charts, lengths) is None
+    for span, value in ((removed, False), (added, True)):
+        if span is not None:
+            charts[1:, span[0], span[1]] = value
+    assert first_invalid_tree(charts, lengths) == 1

@@ -206,6 +206,23 @@ def test_a_cluster_without_room_for_a_worker_is_an_error(
     assert f"no machine of the cluster has {need} for a worker" in str(ended.value.code)
 
 
+@pytest.mark.parametrize(("address", "starts"), [("local", 2), ("auto", 1)])
+def test_a_local_cluster_that_does_not_start_is_tried_once_more(
+    monkeypatch: pytest.MonkeyPatch, address: str, starts: int
+) -> None:
+    calls: list[object] = []
+
+    def start(**settings: object) -> None:
+        calls.append(settings["address"])
+        raise RuntimeError("no processes")
+
+    monkeypatch.setattr("ray.init", start)
+    monkeypatch.setattr("ray.shutdown", lambda: None)
+    with pytest.raises(OSError, match=r"^Ray cannot start: .*no processes.*; run the command again"):
+        ray_engine._start_ray({"address": address})
+    assert calls == [address] * starts
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [({}, 4), ({"cpu_workers": 4}, 4), ({"workers": 2, "cpu_workers": 1, "cpus_per_worker": 3}, 9)],

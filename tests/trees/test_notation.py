@@ -38,6 +38,8 @@ from treecrf.trees.tree import Tree
         ("", "", (), None, None),
         ("-", "-", (), None, None),
         ("=1", "=1", (), None, None),
+        ("NP-123456789", "NP", (), 123_456_789, None),
+        ("NP-1234567890", "NP", (), None, None),
         ("NP-" + "9" * 5000, "NP", (), None, None),
     ],
 )

@@ -105,6 +105,15 @@ def test_an_attachment_to_the_same_words_is_no_difference() -> None:
     assert differences(flat, deep) == ['"a , who b" is a constituent (NP)']
 
 
+def test_a_phrase_beside_its_new_place_is_no_attachment() -> None:
+    first = "(TOP (NP (N a)) (S (V b) (PP (N c))))"
+    assert differences(first, "(TOP (PP (N a) (S (V b))) (VP (N c)))") == [
+        '"c" is VP instead of PP',
+        '"c" attaches to TOP instead of S',
+        '"a" is not a constituent (NP)',
+    ]
+
+
 def test_other_labels_and_other_constituents_are_named() -> None:
     tree = "(TOP (S (NP (N a) (N b)) (VP (V c))))"
     assert differences(tree, tree) == []

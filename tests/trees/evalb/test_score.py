@@ -95,6 +95,14 @@ def test_unequal_numbers_of_trees_are_an_error():
         evaluate([GOLD, GOLD], [GOLD])
 
 
+@pytest.mark.parametrize(
+    ("gold", "predicted"), [(GOLD, [GOLD]), ([GOLD], str(GOLD)), ([str(GOLD)], [GOLD]), ([GOLD], (None, str(GOLD)))]
+)
+def test_one_tree_and_brackets_are_errors_with_an_example(gold, predicted):
+    with pytest.raises(TypeError, match=r"^the trees are .*; expected two lists of trees, such as evaluate"):
+        evaluate(gold, predicted)
+
+
 @pytest.mark.parametrize(("gold", "predicted", "side"), [(2, 1, "gold"), (1, 2, "test")])
 def test_surplus_lines_end_the_scoring_with_a_message(gold, predicted, side):
     score = evaluate_lines([str(GOLD)] * gold, [str(GOLD)] * predicted)

@@ -43,6 +43,8 @@ FINITE, AUXILIARY, OPENER, TWO_PPS = VIOLATION_NAMES
         ("(SBAR (IN that) (S (NP (PRP he)) (VP (VBD left))))", []),
         ("(PP (PP (IN with) (NP (NN x))) (PP (IN in) (NP (NN y))))", [TWO_PPS]),
         ("(PP (PP (IN From) (NP (CD 9))) (PP (TO to) (NP (CD 5))))", []),
+        ("(PP (PP (IN from) (NP (NN x))) (PP (IN in) (NP (NN y))))", [TWO_PPS]),
+        ("(PP (PP (IN with) (NP (NN x))) (PP (TO to) (NP (NN y))))", [TWO_PPS]),
         ("(PP (PP (IN with) (NP (NN x))) (CC and) (PP (IN in) (NP (NN y))))", []),
     ],
 )
