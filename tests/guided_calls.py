@@ -26,6 +26,7 @@ from compiled_calls import Runner
 
 WORD = 8  # bytes
 FIRST_INPUTS, INPUT_BYTES = 100, 1024
+SLOW_SECONDS = 60  # a case of searches may take nine times two seconds
 NUMBER_TYPES = (ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double, ctypes.c_uint64)
 CALLBACKS = [ctypes.CFUNCTYPE(number, ctypes.c_void_p) for number in NUMBER_TYPES]
 
@@ -84,6 +85,7 @@ def main() -> None:
             random_calls.run_case(runner)
 
     options = [f"-seed={seed}", f"-max_len={4 * INPUT_BYTES}", "-len_control=0", "-rss_limit_mb=4096", "-verbosity=0"]
+    options += ["-artifact_prefix=build/", f"-report_slow_units={SLOW_SECONDS}"]
     atheris.Setup([sys.argv[0], first_inputs.name, *options], run_case)
     atheris.Fuzz()
 
