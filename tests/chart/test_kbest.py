@@ -28,6 +28,17 @@ def test_kbest_returns_the_best_trees_in_order_and_argmax_the_first(chart, k):
         assert not trees[count:, b].any()
 
 
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_the_compiled_search_is_used_where_it_is_built(is_compiled, monkeypatch):
+    def fail(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(numpy_backend if is_compiled else cpu_backend, "best_trees", fail)
+    monkeypatch.setattr(cpu_backend, "available", is_compiled and cpu_backend.available)
+    if cpu_backend.available or not is_compiled:
+        assert SpanCRF(torch.zeros(1, 4, 4), torch.tensor([3])).kbest(2)[1].sum() == 10
+
+
 @pytest.mark.parametrize("lengths", [[1], [2, 1], [4, 3]], ids=str)
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
 @pytest.mark.parametrize("is_compiled", [True, False])

@@ -157,6 +157,7 @@ def test_trees_that_differ_in_punctuation_and_inner_brackets_are_one_reading() -
 
     flat = signature((0, 6, "NP"), (2, 4, "PP"), (4, 6, "PP"))
     assert flat == signature((0, 6, "NP"), (0, 4, "NP"), (0, 2, "NP"), (2, 4, "PP"), (4, 7, "PP"))
+    assert flat == signature((0, 6, "NP"), (0, 2, "NP"), (2, 4, "PP"), (4, 6, "PP"))
     assert flat != signature((0, 6, "NP"), (2, 6, "PP"), (4, 6, "PP"))
     assert flat != signature((0, 6, "VP"), (2, 4, "PP"), (4, 6, "PP"))
     compound = signature((0, 4, "NP"), (0, 2, "NP"))

@@ -10,6 +10,14 @@ def test_a_tree_becomes_units_with_categories_and_lower_case_words():
     assert all(child.parent is root for child in root.children) and root.parent is None
 
 
+def test_a_verb_phrase_with_the_trace_of_its_subject_is_passive():
+    assert unit("(VP (VBN eaten) (NP (-NONE- *-1)))").is_passive
+    for tree in ("(VP (VBN eaten) (NP (-NONE- *T*-1)))", "(VP (VB eat) (NP (-NONE- *-1) (NN cat)))"):
+        assert not unit(tree).is_passive
+    for tree in ("(VP (VBN eaten) (PP (-NONE- *-1)))", "(PP (VBN eaten) (NP (-NONE- *-1)))"):
+        assert not unit(tree).is_passive
+
+
 def test_items_are_the_children_without_punctuation():
     root = unit("(S (`` ``) (PRN (, ,)) (NP (PRP We)))")
     assert root.items == [root.children[2]] and root.first_item is root.children[2]

@@ -248,15 +248,10 @@ class _Shapes(NamedTuple):
         return tuple([place for place, _ in finished]), tuple([labels for _, labels in finished])
 
     def _finish(self, phrase: _Phrase) -> list[tuple[Position, int]]:
-        """The children of a phrase; a child that is only its inner bracket is replaced by its own children."""
-        if not phrase.children:
-            return []
-        children = [*phrase.children]
-        heads = [child for child in children if child.labels & phrase.labels & self.projections]
-        if len(heads) == 1 and self._is_inner(heads[0], phrase):
-            place = children.index(heads[0])
-            phrase.children[place : place + 1] = children.pop(place).children
-        return [((child.start, child.end), child.labels) for child in children]
+        """The children of a phrase, without a child that is only its inner bracket."""
+        heads = [child for child in phrase.children if child.labels & phrase.labels & self.projections]
+        inner = heads[0] if len(heads) == 1 and self._is_inner(heads[0], phrase) else None
+        return [((child.start, child.end), child.labels) for child in phrase.children if child is not inner]
 
     def _is_inner(self, child: _Phrase, phrase: _Phrase) -> bool:
         """Whether phrases follow the child, as in `(NP (NP x) (PP y))`, or words precede it: `(NP the (NP x))`."""
