@@ -93,10 +93,11 @@ def test_arrays_that_do_not_fit_split_lines_are_an_error() -> None:
     good = FlatTrees(*([*column, *(column[:2] if number == 3 else column)] for number, column in enumerate(SPANS)))
     with pytest.raises(ValueError, match="2 sentences of 5 words"):
         writer.lines(lines, FlatTrees(*map(np.array, good)))
-    for lengths, message in (([3, 2], "expected more"), ([1, 4], "more than 1 words"), ([0, 5], "has 0 words")):
+    messages = {(3, 2): "expected more", (1, 4): "more than 1 words", (0, 5): "0 has 0 words", (5, 1): "0 has 5 words"}
+    for lengths, message in messages.items():
         wrong = TokenLines(lines.table, lines.data, lines.starts, lines.ends, np.array(lengths), lines.rows)
         columns = (np.zeros(8), np.ones(8), np.zeros(8), np.zeros(5))
-        if lengths == [3, 2]:
+        if lengths == (3, 2):
             columns = (np.array([0, 0, 0, 1, 2, 0, 0, 1]), np.array([1, 2, 3, 2, 3, 1, 2, 2]), np.zeros(8), np.zeros(5))
         with pytest.raises(ValueError, match=message):
             writer.lines(wrong, FlatTrees(*columns))

@@ -256,15 +256,15 @@ static PyObject *get_user_tags(PyObject *all_tags, Py_ssize_t sentence, Py_ssize
     return tuple;
 }
 
-/* Returns the next line, and moves the arrays on to the next sentence. */
-static PyObject *next_line(Writer *w, PyObject *sentences, PyObject *all_tags, Py_ssize_t sentence, Arrays *a,
-                           Py_ssize_t *words_left) {
+/* Returns the next line, and moves the arrays on to the next sentence. Each of the `later` sentences has a word. */
+static PyObject *next_line(Writer *w, PyObject *sentences, PyObject *all_tags, Py_ssize_t sentence, Py_ssize_t later,
+                           Arrays *a, Py_ssize_t *words_left) {
     PyObject *line = NULL, *tags = NULL, *item = PySequence_GetItem(sentences, sentence);
     PyObject *words = item ? PySequence_Tuple(item) : NULL;
     Py_XDECREF(item);
     if (!words) return NULL;
     Py_ssize_t count = PyTuple_Size(words);
-    if (count < 1 || count > *words_left) {
+    if (count < 1 || count > *words_left - later) {
         PyErr_Format(PyExc_ValueError, "sentence %zd has %zd words, and %zd are left; expected one or more", sentence,
                      count, *words_left);
         goto done;
@@ -317,7 +317,7 @@ static PyObject *write_lines(PyObject *module, PyObject *args) {
     Py_ssize_t count = read_trees(&w, &t, words_left, &a) ? PySequence_Size(sentences) : -1;
     if (count >= 0) lines = PyList_New(count);
     for (Py_ssize_t k = 0; lines && k < count; k++) {
-        PyObject *line = next_line(&w, sentences, all_tags, k, &a, &words_left);
+        PyObject *line = next_line(&w, sentences, all_tags, k, count - k - 1, &a, &words_left);
         if (!line || PyList_SetItem(lines, k, line) < 0) Py_CLEAR(lines);
     }
     if (lines && words_left) {
@@ -340,7 +340,8 @@ static int write_all(Writer *w, const Lines *in, Arrays a, Py_ssize_t *text_ends
     Py_ssize_t words_left = in->words;
     for (Py_ssize_t k = 0; k < in->count; k++) {
         int64_t start = in->starts[k], end = in->ends[k], count = in->lengths[k];
-        if (count < 1 || count > words_left || start < 0 || start > end || end > in->size)
+        int64_t most = words_left - (in->count - k - 1); /* each later line has a word */
+        if (count < 1 || count > most || start < 0 || start > end || end > in->size)
             return fail(w, "line %lld has %lld words, and %lld are left; expected a line of the data with one or more",
                         (long long)k, (long long)count, (long long)words_left);
         Leaves leaves = {.at = data + start, .end = data + end};
