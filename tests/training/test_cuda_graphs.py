@@ -117,6 +117,24 @@ def test_soft_targets_are_the_same_in_padded_batches(
     assert padded[-1] < padded[0]
 
 
+def test_steps_with_rounded_products_are_not_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[tuple[int, int]] = []
+
+    class CountedStep(UncapturedStep):
+        def __call__(self, batch: TensorBatch, counts: tuple[int, int]) -> None:
+            steps.append(counts)
+            super().__call__(batch, counts)
+
+    monkeypatch.setattr("treecrf.training.setup.can_capture_steps", lambda *_: True)
+    monkeypatch.setattr("treecrf.training.loop.CapturedStep", CountedStep)
+    captured = []
+    for rounded_epochs in (0, 1):
+        steps.clear()
+        losses_of(tmp_path / str(rounded_epochs), device="cpu", model={}, epochs=2, rounded_epochs=rounded_epochs)
+        captured.append(len(steps))
+    assert captured[0] == 2 * captured[1] > 0
+
+
 @needs_gpu
 @pytest.mark.parametrize("reader", BERT_CONFIGS)
 def test_captured_steps_of_a_transformer_have_the_losses_of_launched_steps(reader: str) -> None:

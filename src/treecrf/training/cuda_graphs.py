@@ -65,7 +65,7 @@ class CapturedStep:
 
 def can_capture_steps(config: TrainConfig, model: SpanModel, processes: Processes) -> bool:
     is_wanted = model.transformer is None if config.cuda_graphs is None else config.cuda_graphs
-    is_one_part = processes.world_size == config.accumulate == 1 and not config.rounded_epochs
+    is_one_part = processes.world_size == config.accumulate == 1
     return is_wanted and is_one_part and processes.device.type == "cuda" and _can_capture_model(model)
 
 

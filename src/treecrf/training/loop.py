@@ -23,6 +23,7 @@ from treecrf.config import to_toml
 from treecrf.files import lock_folder, write_file
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
+from treecrf.parser.benchmark import device_name
 from treecrf.parser.evaluate import predict_trees
 from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_checkpoint, save_checkpoint, save_inputs
 from treecrf.training.config import Recipe
@@ -80,11 +81,12 @@ def fit(
     ):
         if processes.is_first:
             check_recipe(folder, recipe, resume=resume)
+        started = time.monotonic()
         setup = prepare_training(recipe, folder, processes, parser)
         state = load_checkpoint(folder, setup.parser.model, setup.optimizer, setup.ema) if resume else None
         trainer = Trainer(setup, state or TrainState(), watch)
         if processes.is_first:
-            trainer.open_log(is_new=state is None)
+            trainer.open_log(is_new=state is None, setup_seconds=time.monotonic() - started)
         while trainer.state.epoch < trainer.last_epoch:
             trainer.train_epoch()
             trainer.end_epoch()
@@ -115,7 +117,7 @@ class Trainer:
         """The epoch after which training ends if dev F does not improve again."""
         return min(self._config.epochs, self.state.best_epoch + self._config.patience)
 
-    def open_log(self, *, is_new: bool) -> None:
+    def open_log(self, *, is_new: bool, setup_seconds: float) -> None:
         """Writes the recipe and opens the metrics log, which starts with the sizes of a new run."""
         setup = self.setup
         save_inputs(setup.folder, setup.recipe)
@@ -127,7 +129,8 @@ class Trainer:
         if is_new:
             weights = sum(parameter.numel() for parameter in setup.parameters)
             sizes = {"train": len(setup.loader.corpus.lengths), "dev": len(setup.dev.trees), "weights": weights}
-            self._log_metrics({"event": "start", "step": 0, **sizes, "unseen_in_dev": unseen})
+            machine = {"device": device_name(str(self._processes.device)), "seconds": setup_seconds}
+            self._log_metrics({"event": "start", "step": 0, **sizes, **machine, "unseen_in_dev": unseen})
 
     def train_epoch(self) -> None:
         """Trains on the remaining batches of the current epoch."""
@@ -157,7 +160,7 @@ class Trainer:
 
     def _step(self, step_batch: StepBatch) -> None:
         """Runs one optimizer step without synchronizing the device."""
-        if self._captured_step is not None:
+        if self._captured_step is not None and not self._model.is_rounded:
             ((number, batch),) = step_batch.parts
             self._set_seed(number)
             self._captured_step(batch, (step_batch.words, step_batch.labeled_spans))

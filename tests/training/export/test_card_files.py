@@ -9,6 +9,7 @@ import pytest
 from small import FIFTY
 from toygrammar import toy_trees
 from training.export.toy_card import TREEBANK
+from treecrf.files import file_digest
 from treecrf.parser.models.model_card import ModelCard
 from treecrf.training.export.card_files import to_markdown
 from treecrf.trees.treebank import read_trees
@@ -54,3 +55,13 @@ def test_a_card_has_the_sentences_that_evalb_skips_and_those_of_the_training_dat
     (row,) = [line for line in text.splitlines() if line.startswith("| toy | 20 | 84.75 (")]
     assert "| 85.15 (" in row and "| 7 |" in row
     assert "| toy | 5 | 3 | 84.50 |" in text
+
+
+def test_a_card_has_the_digest_the_seed_and_the_minutes_of_each_training(packed: Path, run_folder: Path) -> None:
+    card = ModelCard.load(packed)
+    model, teacher = card.runs
+    assert (model.name, teacher.name) == ("toy-model", "teacher") and model.seed == teacher.seed == 1
+    assert model.recipe_digest == file_digest(run_folder / "recipe.toml") != teacher.recipe_digest
+    assert model.device and 0 <= model.minutes < 60
+    text = to_markdown(replace(card, runs=(replace(teacher, minutes=3.24, device="H200"),)))
+    assert f"| teacher | `{teacher.recipe_digest[:16]}` | 1 | 3.2 | H200 |" in text

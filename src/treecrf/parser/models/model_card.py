@@ -100,6 +100,17 @@ class TreebankCalibration:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """The training of a model or of one of its teachers."""
+
+    name: str  # of the folder
+    recipe_digest: str  # SHA-256 of the file with its settings
+    seed: int
+    minutes: float  # set-up, training, and scoring of development trees
+    device: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelSpeed:
     """Speed and memory on the machine that packed the model."""
 
@@ -116,6 +127,7 @@ _PART_TYPES: dict[str, Callable[..., object]] = {
     "scores": TreebankScore,
     "well_formedness": TreebankWellFormedness,
     "calibration": TreebankCalibration,
+    "runs": TrainingRun,
 }
 
 
@@ -136,12 +148,14 @@ class ModelCard:
     labels: tuple[str, ...]
     tags: tuple[str, ...]
     recipe: str
+    runs: tuple[TrainingRun, ...] = ()  # of the model and of its teachers
 
     @staticmethod
     def load(folder: Path) -> "ModelCard":
         path = folder / CARD_JSON
         fields = parse_json(read_regular_file(path), path)
         try:
+            fields = {"runs": (), **fields}  # older cards have none
             fields["purpose"] = Purpose(**fields["purpose"])
             for name, kind in _PART_TYPES.items():
                 fields[name] = tuple(kind(**part) for part in fields[name])

@@ -8,13 +8,16 @@ from typing import Any
 
 from treecrf.arrays import Floats
 from treecrf.config import read_config, to_toml, tomllib
+from treecrf.files import file_digest
 from treecrf.parser import Parser
-from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
+from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, TrainingRun, TreebankInfo, model_bytes
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.training.export.card_files import new_card, save_card, unstated_purpose, unstated_treebank
 from treecrf.training.export.measurements import data_files, measure_model, recipe_files, treebank_name
+from treecrf.training.metrics_log import NAME as METRICS_LOG
+from treecrf.training.metrics_log import read_metrics
 from treecrf.trees.evalb import COLLINS, Rules, find_rules
 
 _TRAINED, _PRETRAINED = "inputs.words.trained.weight", "inputs.words.pretrained.weight"  # tables of word vectors
@@ -48,9 +51,32 @@ def pack_model(
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
     fields = {"commit": source_commit() if commit is None else commit, "data": described, "recipe": to_toml(recipe)}
+    fields["runs"] = describe_runs(run, run_recipe, name=folder.name)
     card = new_card(folder, purpose, parser.vocabulary.labels, parser.vocabulary.tags, **fields, **measurements)
     save_card(card, folder)
     return card
+
+
+def describe_runs(folder: Path, recipe: Recipe, *, name: str) -> tuple[TrainingRun, ...]:
+    """Returns the training run of a model, and the runs of its teachers that are still there."""
+    runs = {name: folder} | {Path(teacher).name: Path(teacher) for teacher in recipe.train.teachers}
+    return tuple(_describe_run(run, each) for run, each in runs.items() if _is_run(each))
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / RECIPE).is_file() and (folder / METRICS_LOG).is_file()
+
+
+def _describe_run(name: str, folder: Path) -> TrainingRun:
+    records = read_metrics(folder / METRICS_LOG)
+    seconds = sum(record.get(part, 0.0) for record in records for part in ("seconds", "dev_seconds"))
+    return TrainingRun(
+        name=name,
+        recipe_digest=file_digest(folder / RECIPE),
+        seed=read_config(Recipe, folder / RECIPE).train.seed,
+        minutes=round(seconds / 60, 1),
+        device=next((record["device"] for record in records if "device" in record), "unknown"),
+    )
 
 
 def renew_card(
