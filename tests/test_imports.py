@@ -145,7 +145,7 @@ WITH_TORCH = {
     },
     "network/data": set(),
     "network/runtime": set(),
-    "parser/decoding": {"device_decode"},
+    "parser/decoding": {"device_decode", "triton_candidates"},
 }
 TORCH = {"torch", "triton"}
 HEAVY = {*TORCH, "transformers", "safetensors"}

@@ -6,9 +6,9 @@ import pytest
 import treecrf
 from treecrf.chart import cpu_backend
 from treecrf.network.runtime import int8
-from treecrf.parser import components
-from treecrf.parser.components import missing_parts, warn_about_missing_parts
+from treecrf.parser import scorers
 from treecrf.parser.decoding import label_grammar
+from treecrf.parser.scorers import missing_parts, warn_about_missing_parts
 from treecrf.trees.treebank import bracket_writer
 
 ROOT = Path(treecrf.__file__).parent
@@ -19,7 +19,7 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in (cpu_backend, label_grammar, bracket_writer):
         monkeypatch.setattr(module, "available", False)
     monkeypatch.setattr(int8, "is_compiled", False)
-    monkeypatch.setattr(components, "_SEARCH", tmp_path)
+    monkeypatch.setattr(scorers, "_SEARCH", tmp_path)
 
 
 @pytest.mark.usefixtures("without_compiler")

@@ -45,7 +45,7 @@ def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     def create(create_app: "Callable[..., FastAPI]", **settings: Any) -> "FastAPI":
         from treecrf.corpus.annotation.session import AnnotationSession
-        from treecrf.parser.components import require_torch
+        from treecrf.parser.scorers import require_torch
         from treecrf.server.models import load_parsers
 
         if args.learn:

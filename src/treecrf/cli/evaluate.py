@@ -26,7 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("predicted", nargs="?", metavar="PREDICTED", help="predicted trees in the same order")
     add("--model", metavar="M", help="parse the words of the gold trees with this model, and score its trees")
     add("--device", metavar="D", help="with --model: cpu, cuda or cuda:N (default: cuda if available)")
-    add("--precision", choices=("float32", "int8", "int14"), help="with --model on a CPU (default: int8 if supported)")
+    add(
+        "--precision",
+        choices=("float32", "float16", "int8", "int14"),
+        help="with --model float16 is for GPUs, int8 and int14 for CPUs",
+    )
     add("--no-mbr", action="store_true", help="with --model: the trees with the best scores instead of MBR decoding")
     rules_help = f"{', '.join(NAMED)} or a parameter file of EVALB (default: %(default)s)"
     add("-p", "--rules", default="collins", metavar="RULES", help=rules_help)

@@ -139,7 +139,9 @@ class ParseOptions:
     skip_bad: bool = option(False, "write an empty line and a warning for a line that cannot be parsed")
     max_line_bytes: int = option(1_000_000, "longest line")
     max_words: int = option(2000, "longest sentence")
-    precision: Literal["float32", "int8", "int14"] | None = option(None, "on a CPU (default: int8 if supported)")
+    precision: Literal["float32", "float16", "int8", "int14"] | None = option(
+        None, "int8 and int14 are for CPUs, float16 for GPUs (default: int8 or float16 where the model supports it)"
+    )
 
     def __post_init__(self) -> None:
         if self.kbest and self.format not in ("json", "pretty"):

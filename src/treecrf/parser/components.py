@@ -1,36 +1,19 @@
-"""The components of a parser: its scorer, vocabulary, settings and productions.
+"""The components of a parser: its scorer, vocabulary, settings and productions."""
 
-The scorer computes the scores of a saved parser: the CPU runtime, or the network of PyTorch. Loading warns if compiled
-parts of treecrf are missing.
-"""
-
-import ctypes
 import math
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import cache, cached_property, partial
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-import treecrf
-from treecrf.chart import cpu_backend
 from treecrf.files import DamagedFileError
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.network.runtime import int8
-from treecrf.network.runtime.int8 import is_fast, why_unsupported
-from treecrf.network.runtime.scorer import DEFAULT_PRECISION, Precision
-from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
-from treecrf.network.runtime.weights import Weights
-from treecrf.parser.decoding import ExpectedF1, label_grammar
+from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
@@ -48,24 +31,19 @@ from treecrf.parser.pipeline import (
     Sentences,
     TextSplitter,
 )
+from treecrf.parser.scorers import missing_parts, require_torch
 from treecrf.parser.storage import COMPONENTS, Arrays, ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank import bracket_writer, word_table
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.well_formed import Production
 
 if TYPE_CHECKING:
-    import torch
-
     from treecrf.network.nn import SpanModel
     from treecrf.parser.full_trees import FullTreeBuilder
 
-_SEARCH = Path(treecrf.__file__).parent / "trees" / "search"  # not imported: parsing does not need it
-_GPU_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
-_ROCM_DEVICE = Path("/dev/kfd")
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
 
@@ -172,14 +150,14 @@ class Components(TextSplitter):
         require_torch("the network of a parser")
         from treecrf.network.nn import SpanModel
 
-        return self.scorer if isinstance(self.scorer, SpanModel) else self._network
+        return self.scorer if isinstance(self.scorer, SpanModel) and not self.scorer.is_half else self._network
 
     @cached_property
     def _network(self) -> "SpanModel":
         from treecrf.parser.network import build_network
 
         assert self._saved is not None, "a parser without a network was loaded from a folder"
-        return build_network(self._saved)
+        return build_network(self._saved).to(self.device)
 
     @property
     def batching(self) -> BatchingConfig:
@@ -284,90 +262,3 @@ class Components(TextSplitter):
         if self.model_config.one_stage:
             max_words = min(max_words, math.isqrt(_LABEL_SCORES // len(self.vocabulary.labels)))
         return SentenceReader(tokenize=self.tokenize, needs_tags=self.model_config.tag_size > 0, max_words=max_words)
-
-
-def missing_parts() -> list[str]:
-    """The packages whose compiled part is missing, because treecrf was installed without a C compiler."""
-    is_present = {
-        "chart": cpu_backend.available,
-        "decoding": label_grammar.available,
-        "runtime": int8.is_compiled,
-        "search": PathFinder.find_spec("_matcher", [str(_SEARCH)]) is not None,
-        "treebank": bracket_writer.available and word_table.available,
-    }
-    return [name for name in is_present if not is_present[name]]
-
-
-@cache
-def warn_about_missing_parts() -> None:
-    """Warns once in a process if compiled parts are missing."""
-    if parts := missing_parts():
-        warnings.warn(
-            f"parsing is slow: treecrf was installed without its compiled parts ({', '.join(parts)}); install a C "
-            "compiler, then treecrf again",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-
-
-def load_scorer(state: ParserState, device: "str | torch.device | None", precision: Precision | None) -> Scorer:
-    """Builds the scorer of a saved parser: on a CPU the runtime on 8-bit integers, unless `precision` is float32."""
-    if precision not in (None, *get_args(Precision)):
-        raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8', 'int14' or None")
-    warn_about_missing_parts()
-    where = f"cuda:{device}" if isinstance(device, int) else str(device or default_device())
-    has_known_encoder = state.encoder_json is None or (state.bert is not None and state.bert.is_plain)
-    reason = why_unsupported(state.bert) if has_known_encoder else "its encoder is not a plain BERT"
-    if not state.config.model.is_built_in:
-        has_known_encoder, reason = False, "its scorer or encoder is of another package"
-    if where != "cpu":
-        reason = f"it runs on {where}"
-    if precision in ("int8", "int14") and reason is not None:
-        raise ValueError(f"the model cannot run on 8-bit integers: {reason}; load it with precision='float32'")
-    if precision is None and reason is None and (is_fast() or not has_torch()):
-        precision = DEFAULT_PRECISION
-    without_torch = where == "cpu" and precision is None and not has_torch() and has_known_encoder
-    if precision in ("int8", "int14") or without_torch:
-        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, precision=precision or "float32")
-    require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
-    import torch
-
-    from treecrf.parser.network import build_network
-
-    try:
-        target = torch.device(where)
-    except RuntimeError:
-        raise ValueError(f"the device is {where!r}; expected 'cpu', 'cuda' or another device of PyTorch") from None
-    try:
-        return build_network(state).to(target)
-    except AssertionError as error:  # this PyTorch was built without such devices
-        raise ValueError(
-            f"the device is {where!r}: {error}; expected 'cpu', or a device that PyTorch supports"
-        ) from None
-
-
-def default_device() -> str:
-    """A GPU if PyTorch has one, else the CPU. PyTorch is imported only where a GPU's driver is installed."""
-    if sys.modules.get("torch") is None and not (has_torch() and _has_gpu_driver()):
-        return "cpu"
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def has_torch() -> bool:
-    return find_spec("torch") is not None
-
-
-def require_torch(feature: str) -> None:
-    """Raises an error with the command that installs PyTorch, if it is not installed."""
-    if not has_torch():
-        raise ImportError(f"{feature} needs PyTorch: pip install 'treecrf[torch]'")
-
-
-def _has_gpu_driver() -> bool:
-    for name in _GPU_DRIVERS:
-        with suppress(OSError):
-            ctypes.CDLL(name)
-            return True
-    return _ROCM_DEVICE.exists()

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from treecrf.parser.components import Components, require_torch
+from treecrf.parser.components import Components
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.pipeline import Tags, Words, decode_windows, many
+from treecrf.parser.scorers import require_torch
 from treecrf.trees.other_libraries import explain_options
 from treecrf.trees.tree import Tree
 

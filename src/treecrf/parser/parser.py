@@ -5,13 +5,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import treecrf
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Precision
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
-from treecrf.parser.components import load_scorer, require_torch
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import Analyzer
 from treecrf.parser.decoding.constraints import Constraints
@@ -30,6 +29,7 @@ from treecrf.parser.pipeline import (
     warn_about_document,
     warn_about_text,
 )
+from treecrf.parser.scorers import load_scorer, require_torch
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
@@ -40,6 +40,7 @@ from treecrf.trees.treebank.bracket_writer import FlatTrees
 if TYPE_CHECKING:
     import torch
 
+    from treecrf.network.nn import SpanModel
     from treecrf.text import Token
 
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
@@ -71,8 +72,9 @@ class Parser(Distributions):
     ) -> "Parser":
         """Loads a parser from a folder that `save` wrote, or an installed model by its name, such as en.
 
-        The device is a GPU if there is one and PyTorch is installed, unless `device` is given. On a CPU, products are
-        computed on 8-bit integers and without PyTorch, unless `precision` is "float32". `scheme` is one of the parser's
+        The device is a GPU if there is one and PyTorch is installed, unless `device` is given. Unless `precision` is
+        "float32", products are computed on 8-bit integers and without PyTorch on a CPU, and on a GPU in half precision
+        if the model's card shows that its trees are as good. `scheme` is one of the parser's
         `schemes`. Loading never executes anything from the folder.
         """
         state = load_parser_state(source)
@@ -93,7 +95,7 @@ class Parser(Distributions):
             productions=state.productions,
             subwords=state.subwords,
             folder=state.folder,
-            saved=state if isinstance(scorer, RuntimeScorer) else None,
+            saved=state if scorer.precision != "float32" or isinstance(scorer, RuntimeScorer) else None,
             arrays=state.components,
         )
 
@@ -332,7 +334,8 @@ class Parser(Distributions):
             return decode_windows(windows, decoder, build, batching, threads=num_threads(), initialize=initialize)
         from treecrf.parser.device_pipeline import DeviceDecoder
 
-        return DeviceDecoder(model=self.model, host_decoder=decoder).decode_windows(windows, build, batching)
+        model = cast("SpanModel", self.scorer)  # the runtime computes on a CPU alone
+        return DeviceDecoder(model=model, host_decoder=decoder).decode_windows(windows, build, batching)
 
     def _analyze(
         self,

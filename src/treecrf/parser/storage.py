@@ -160,6 +160,7 @@ class ParserConfig:
     grammar_weight: float = 0.015  # weight of the productions in expected-F1 decoding; 0: no grammar
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
     scheme: str = ""  # annotation scheme of the trees; empty: none
+    half_precision: bool = False  # whether a GPU computes in half precision, because the trees are as good
     model: ModelConfig = field(default_factory=ModelConfig)
 
     def __post_init__(self) -> None:

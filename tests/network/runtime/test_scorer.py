@@ -18,8 +18,8 @@ from treecrf.network.nn.bert import Bert
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.scorer import DEFAULT_PRECISION, CharVectors, Scorer
 from treecrf.network.runtime.weights import Matrix, Weights
-from treecrf.parser import Parser, components
-from treecrf.parser.components import warn_about_missing_parts
+from treecrf.parser import Parser, scorers
+from treecrf.parser.scorers import warn_about_missing_parts
 
 CHANGES = {
     "lstm": {},
@@ -264,7 +264,7 @@ def test_a_parser_without_compiled_kernels_uses_the_network_and_warns(folder):
 def test_a_parser_without_kernels_and_without_pytorch_uses_numpy(folder, monkeypatch):
     with pytest.warns(RuntimeWarning, match="parsing is slow"):
         expected = Parser.load(folder, "cpu", precision="float32")
-    monkeypatch.setattr(components, "has_torch", lambda: False)
+    monkeypatch.setattr(scorers, "has_torch", lambda: False)
     parser = Parser.load(folder, "cpu")
     assert "float32 (NumPy)" in repr(parser)
     sentences = [tree.words for tree in TREES]
@@ -272,14 +272,14 @@ def test_a_parser_without_kernels_and_without_pytorch_uses_numpy(folder, monkeyp
 
 
 def test_what_needs_pytorch_says_so(folder, monkeypatch):
-    monkeypatch.setattr(components, "has_torch", lambda: False)
+    monkeypatch.setattr(scorers, "has_torch", lambda: False)
     for options in ({"precision": "float32"}, {"device": "cuda"}):
         with pytest.raises(ImportError, match=r"needs PyTorch: pip install 'treecrf\[torch\]'"):
             Parser.load(folder, **{"device": "cpu", **options})
 
 
 def test_an_unknown_precision_is_an_error(folder):
-    with pytest.raises(ValueError, match="precision is 'half'; expected 'float32', 'int8', 'int14' or None"):
+    with pytest.raises(ValueError, match="precision is 'half'; expected 'float32', 'float16', 'int8', 'int14' or None"):
         Parser.load(folder, "cpu", precision="half")
     with pytest.raises(ValueError, match="cannot run on 8-bit integers: it runs on cuda"):
         Parser.load(folder, "cuda", precision="int8")

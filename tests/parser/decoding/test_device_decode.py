@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from kernels import with_kernels  # noqa: F401  # a fixture
 from parser.decoding import label_grammars
 from parser.decoding.decoded import parts, to_torch, utility
 from parser.decoding.random_scores import LABELS, LOSSES, random_scores
@@ -13,6 +14,7 @@ from treecrf.parser.decoding.device_decode import decode_on_device
 from treecrf.parser.decoding.grammar import Grammar
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
+WITH_GRAMMAR = {"expected_f1": label_grammars.with_grammar(Grammar(label_grammars.COUNTS))}
 UTILITIES = [None, 0.2, 0.45, 0.9]
 
 
@@ -33,8 +35,11 @@ def test_indices_of_true_values_are_padded_with_zero():
     assert nonzero_static(mask, 2).tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("kernels", ["with_kernels", "host"])
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
-def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(loss):
+def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(loss, kernels, request):
+    if kernels != "host":
+        request.getfixturevalue(kernels)
     grammar = Grammar(label_grammars.COUNTS)
     scores = random_scores(LENGTHS, labels=len(label_grammars.LABELS), loss=loss, tags=3, seed=8)
     expected = decode(scores, expected_f1=label_grammars.with_grammar(grammar))
@@ -43,22 +48,8 @@ def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(loss):
         np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
 
 
-def test_candidates_on_a_device_are_the_candidates_of_the_host(monkeypatch):
-    expected_f1 = label_grammars.with_grammar(Grammar(label_grammars.COUNTS))
-    found = []
-    monkeypatch.setattr(type(expected_f1.grammar), "best_trees", lambda _, candidates: found.append(candidates))
-    for seed in range(4):
-        scores = random_scores(LENGTHS, labels=len(label_grammars.LABELS), tags=3, seed=seed, scale=2.0)
-        decode(scores, expected_f1=expected_f1)
-        decode_on_device(to_torch(scores), expected_f1=expected_f1)()
-    for host, device in zip(found[::2], found[1::2], strict=True):
-        assert host.size == device.size and len(host.cells) > 40
-        for name in ("lengths", "tags", "cells", "labels", "sentence_labels"):
-            np.testing.assert_array_equal(getattr(device, name), getattr(host, name))
-        np.testing.assert_allclose(device.utility, host.utility, atol=1e-6)
-
-
-@pytest.mark.parametrize("options", [{}, {"mbr": False}, {"expected_f1": utility(0.2)}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"mbr": False}, {"expected_f1": utility(0.2)}, WITH_GRAMMAR])
+@pytest.mark.usefixtures("with_kernels")
 def test_scores_that_are_not_finite_are_an_error_unless_they_are_padding(options):
     scores = random_scores([4, 2], labels=len(LABELS), tags=2)  # padding is NaN
     decode_on_device(to_torch(scores), **options)()

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from treecrf.network.data.model_config import BertConfig
+from treecrf.network.nn.half_precision import runs_half_kernels
 
 _FARTHEST = 128  # distance from which all are in the last bucket
 _MPNET_NAMES = {
@@ -59,7 +60,7 @@ class Bert(nn.Module):
             mask = self._distance_scores(pieces.shape[1]).masked_fill(~mask, -math.inf)
         states = [_add(self.embeddings(pieces, piece_inputs), conditions, 0)]
         for number, layer in enumerate(self.layers, 1):
-            states.append(_add(layer(states[-1], mask), conditions, number))
+            states.append(_add(layer(states[-1], mask, lengths), conditions, number))
         return tuple(states)
 
     def freeze_distances(self) -> None:
@@ -122,7 +123,8 @@ class BertEmbeddings(nn.Module):
 class BertLayer(nn.Module):
     """Self-attention, then a feed-forward network on each piece.
 
-    `mask` is true at pieces to attend to, (w, 1, 1, p), or has numbers to add to the scores of pairs, (w, heads, p, p).
+    `mask` is true at pieces to attend to, the first `lengths` (w,) of each row, (w, 1, 1, p), or has numbers to add to
+    the scores of pairs, (w, heads, p, p).
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -132,8 +134,8 @@ class BertLayer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = BertOutput(config.intermediate_size, config)
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        attended = self.attention["output"](self.attention["self"](hidden, mask), hidden)
+    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
+        attended = self.attention["output"](self.attention["self"](hidden, mask, lengths), hidden)
         return self.output(F.gelu(self.intermediate["dense"](attended)), attended)  # type: ignore[no-any-return]
 
 
@@ -148,11 +150,14 @@ class BertSelfAttention(nn.Module):
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        query, key, value = (
-            linear(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (w, heads, p, d / heads)
-            for linear in (self.query, self.key, self.value)
-        )
+    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
+        query, key, value = (linear(hidden) for linear in (self.query, self.key, self.value))
+        if runs_half_kernels(hidden) and mask.dtype == torch.bool:
+            from treecrf.network.nn import triton_bert
+
+            return triton_bert.attention(query, key, value, lengths, self.heads)
+        # (w, heads, p, d / heads)
+        query, key, value = (x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))
         dropout = self.dropout if self.training else 0.0
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
         return context.transpose(1, 2).flatten(2)
@@ -168,6 +173,10 @@ class BertOutput(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, x: Tensor, block_input: Tensor) -> Tensor:
+        if runs_half_kernels(x):
+            from treecrf.network.nn import triton_bert
+
+            return triton_bert.add_and_normalize(self.dense(x), block_input, self.LayerNorm)
         return self.LayerNorm(self.dropout(self.dense(x)) + block_input)  # type: ignore[no-any-return]
 
 

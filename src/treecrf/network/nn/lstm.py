@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from treecrf.network.data.model_config import DropoutKind, ModelConfig
 from treecrf.network.nn.batch import SequenceLengths
+from treecrf.network.nn.half_precision import runs_half_kernels
 from treecrf.network.nn.lstm_recurrence import LSTMRecurrence, find_triton_kernels
 from treecrf.network.nn.rounding import is_rounding, round_weights
 
@@ -70,21 +71,26 @@ class BiLSTMLayer(nn.Module):
         `mask` multiplies the hidden state before each step. Its shape is (2, s, b, h): directions, steps in the order
         of the direction, sequences, units. A mask of size 1 in s or b is for all steps or all sequences.
         """
-        is_own = find_triton_kernels(x, self.size) is not None or is_rounding()
-        if is_own or (mask is not None and mask.shape[1:3] != (1, 1)):
+        kernels = find_triton_kernels(x, self.size)
+        if kernels is not None and mask is None and runs_half_kernels(x):
+            return kernels.hidden_states(self._gates(x), self.weight_hidden, lengths.on_device)  # type: ignore[no-any-return]
+        if kernels is not None or is_rounding() or (mask is not None and mask.shape[1:3] != (1, 1)):
             return self._run_recurrence(x, lengths.on_device, mask)
         return self._run_torch(x, lengths, mask)
 
     def _run_recurrence(self, x: Tensor, lengths: Tensor, mask: Tensor | None) -> Tensor:
         """Runs our own recurrence, after one matrix product for the inputs of all steps."""
         batch, steps = x.shape[:2]
-        bias = (self.bias_input + self.bias_hidden).flatten()
-        gates = F.linear(x, self.weight_input.flatten(0, 1), bias)
-        gates = gates.to(torch.promote_types(x.dtype, torch.float32)).view(batch, steps, 2, 4, self.size)
+        gates = self._gates(x).to(torch.promote_types(x.dtype, torch.float32))
         mask = gates.new_ones(2, 1, 1, self.size) if mask is None else mask.to(gates.dtype)
         weight = round_weights(self.weight_hidden) if is_rounding() else self.weight_hidden
         args = (gates, weight, mask.expand(2, steps, batch, self.size), lengths)
         return LSTMRecurrence.apply(*args)  # type: ignore[no-untyped-call, no-any-return]
+
+    def _gates(self, x: Tensor) -> Tensor:
+        """The inputs of the gates, (b, s, 2, 4, h)."""
+        bias = (self.bias_input + self.bias_hidden).flatten()
+        return F.linear(x, self.weight_input.flatten(0, 1), bias).view(*x.shape[:2], 2, 4, self.size)
 
     def _run_torch(self, x: Tensor, lengths: SequenceLengths, mask: Tensor | None) -> Tensor:
         """Runs torch's LSTM over packed sequences."""

@@ -19,18 +19,19 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from treecrf.network.nn.half_precision import runs_kernels
 from treecrf.network.nn.rounding import is_rounding, round_rows
 
 
 def find_triton_kernels(x: Tensor, size: int) -> ModuleType | None:
     """The module of Triton kernels, if they support `size` hidden units and PyTorch allows their precision, TF32."""
-    if not x.is_cuda or x.dtype == torch.float64 or not _tf32_allowed() or is_rounding():
+    if x.dtype == torch.float64 or not (_tf32_allowed() or x.dtype == torch.float16) or is_rounding():
         return None
-    try:
-        from treecrf.network.nn import triton_lstm
-    except ImportError:  # some builds of PyTorch come without Triton
+    if not runs_kernels(x):
         return None
-    return triton_lstm if triton_lstm.supports(size, x.device) else None
+    from treecrf.network.nn import triton_lstm, triton_lstm_launch
+
+    return triton_lstm if triton_lstm_launch.supports(size, x.device) else None
 
 
 def _tf32_allowed() -> bool:

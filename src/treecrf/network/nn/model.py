@@ -12,6 +12,7 @@ from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.embeddings import WordInputs
+from treecrf.network.nn.half_precision import tf32_products
 from treecrf.network.nn.losses import Loss, SoftTargets, compute_loss
 from treecrf.network.nn.lstm import BiLSTM, SharedDropout
 from treecrf.network.nn.rounding import rounded_products
@@ -35,7 +36,7 @@ class SpanModel(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.is_rounded = False
+        self.is_rounded = self.is_half = False
         self.transformer = _transformer(config, encoder, sizes.tags)
         self.inputs = WordInputs(config, sizes, pretrained) if config.reads_words else None
         input_size = config.word_input_size + (0 if self.transformer is None else self.transformer.size)
@@ -55,6 +56,15 @@ class SpanModel(nn.Module):
         """Rounds products from now on as the CPU runtime does with the precision int8, or no longer."""
         self.is_rounded = self.label_scorer.is_rounded = is_rounded
 
+    def halve_precision(self) -> None:
+        """Computes vectors in half precision from now on, without training; scores stay in float32."""
+        self.is_half = True
+        for module in filter(None, (self.transformer, self.inputs, self.lstm)):
+            module.half()
+        for scorer in filter(None, (self.span_scorer, self.label_scorer)):
+            scorer.halve_projection()
+        self.eval()
+
     @property
     def device(self) -> str:
         """The device of the weights."""
@@ -62,8 +72,8 @@ class SpanModel(nn.Module):
 
     @property
     def precision(self) -> str:
-        """The type of the weights, for people to read."""
-        return str(next(self.parameters()).dtype).removeprefix("torch.")
+        """The type of the vectors, for people to read."""
+        return "float16" if self.is_half else str(next(self.parameters()).dtype).removeprefix("torch.")
 
     @property
     def initialize_thread(self) -> Callable[[], None]:
@@ -84,13 +94,15 @@ class SpanModel(nn.Module):
 
     def forward(self, batch: TensorBatch) -> TensorScores:
         """The scores of a batch."""
-        with rounded_products(self.is_rounded):
+        with rounded_products(self.is_rounded), tf32_products(self.is_half):
             return self._forward(batch)
 
     def _forward(self, batch: TensorBatch) -> TensorScores:
         words = self._context(batch)
         fenceposts = self._fenceposts(words)
-        left, right = _to_float32(self.label_scorer.project(fenceposts))
+        left, right = self.label_scorer.project(fenceposts)
+        if self.config.one_stage or not self.label_scorer.reads_half(left):
+            left, right = _to_float32((left, right))
         boundaries = None if self.span_scorer is None else _to_float32(self.span_scorer.project(fenceposts))
         labels = None
         with torch.autocast(words.device.type, enabled=False):
@@ -115,7 +127,7 @@ class SpanModel(nn.Module):
     def _tags(self, words: Tensor, batch: TensorBatch) -> Tensor | None:
         if self.tagger is None:
             return None
-        tags: Tensor = self.tagger(words[:, 1:-1])
+        tags: Tensor = self.tagger(words[:, 1:-1].to(self.tagger.weight.dtype) if self.is_half else words[:, 1:-1])
         if self.capitals is None:
             return tags
         return tags + self.capitals(*batch.require("capitals"))  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from treecrf.arrays import Floats, Ints
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.model_config import LEAKY_SLOPE, DropoutKind
 from treecrf.network.nn.batch import Spans
+from treecrf.network.nn.half_precision import runs_half_kernels
 from treecrf.network.nn.lstm import SharedDropout
 from treecrf.network.nn.rounding import is_rounding, round_weights, rounded_products
 
@@ -46,6 +47,13 @@ class Scorer(nn.Module):
     """
 
     is_rounded = False  # whether products are rounded as in the CPU runtime
+
+    def reads_half(self, x: Tensor) -> bool:
+        """Whether `at` takes boundary vectors of the half precision of x."""
+        return False
+
+    def halve_projection(self) -> None:
+        """Computes boundary vectors in half precision from now on."""
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
@@ -87,6 +95,13 @@ class Biaffine(Scorer):
         self.weight_right = nn.Parameter(torch.zeros(classes, size))
         self.weight_left = nn.Parameter(torch.zeros(classes, size)) if bias_right else None
         self.bias = nn.Parameter(torch.zeros(classes)) if bias_right else None
+        self._packed: Any = None
+
+    def halve_projection(self) -> None:
+        self.boundaries.half()
+
+    def reads_half(self, x: Tensor) -> bool:
+        return runs_half_kernels(x)
 
     def output_weights(self) -> list[nn.Parameter]:
         return list(self.parameters(recurse=False))
@@ -112,12 +127,21 @@ class Biaffine(Scorer):
 
         They are selected from the chart or computed for each pair of boundaries, whichever needs less memory.
         """
+        if left.dtype == torch.float16:
+            return self._half_scores(left, right, spans.cells)
         classes, width = self.weight_right.shape
         chart_size = left[..., 0].numel() * classes * (width + left.shape[1])
         if self.is_rounded or chart_size <= len(spans.cells) * width * width:
             return super().at(left, right, spans)
         chunks = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_PER_CHUNK)
         return torch.cat([self._score_pairs(*chunk.boundary_vectors(left, right)) for chunk in chunks])
+
+    def _half_scores(self, left: Tensor, right: Tensor, cells: Tensor) -> Tensor:
+        from treecrf.network.nn import triton_biaffine
+
+        if self._packed is None:  # the weights of a parser that computes in half precision do not change
+            self._packed = triton_biaffine.pack_weights(self)
+        return triton_biaffine.label_scores(left, right, cells, self._packed)
 
     def _score_pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """Scores (m, classes) of the spans between m pairs of boundary vectors, (m, d) each."""
@@ -148,6 +172,9 @@ class Minus(Scorer):
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
+    def halve_projection(self) -> None:
+        self.linear.half()
+
     def output_weights(self) -> list[nn.Parameter]:
         return list(self.out.parameters())
 
@@ -173,7 +200,10 @@ class Minus(Scorer):
 
 @dataclass(frozen=True, kw_only=True)
 class TensorScores:
-    """Scores of all spans by fencepost, in float32; label scores are computed on request."""
+    """Scores of all spans by fencepost, in float32; label scores are computed on request.
+
+    The boundary vectors for labels may have half precision.
+    """
 
     total_words: int
     is_crf: bool  # whether the scores are log-potentials of a CRF, which has marginals
@@ -192,6 +222,11 @@ class TensorScores:
         """Label scores of m spans, (m, labels)."""
         scores = self._labels_at(spans)
         return scores if self.label_offsets is None else scores + self.label_offsets
+
+    def candidate_labels(self, cells: Tensor) -> Tensor:
+        """Label scores at m chart cells, (m, labels); the rows of negative cells may have any numbers."""
+        spans = Spans.at(cells.clamp(min=0), self.spans.shape[1])
+        return self.labels_at(spans._replace(cells=cells) if self.left.dtype == torch.float16 else spans)
 
     def _labels_at(self, spans: Spans) -> Tensor:
         if self.labels is not None:

@@ -62,7 +62,7 @@ class Transformer(nn.Module):
                 hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
             else:
                 hidden = self.encoder(pieces, lengths, piece_inputs, conditions)
-        vectors = self._mean_over_pieces(self.mix(hidden), batch)
+        vectors = self._mean_over_pieces(self.mix(hidden), batch).to(self.mix.scale.dtype)
         return vectors if self.linear is None else self.linear(vectors)
 
     def _mean_over_pieces(self, hidden: Tensor, batch: TensorBatch) -> Tensor:

@@ -1,101 +1,25 @@
-"""Triton kernels for the recurrence of an LSTM layer: one launch forward, one launch backward.
+"""Triton kernels for the recurrence of an LSTM layer: one launch forward, one launch backward, one for inference.
 
 Several programs divide the hidden units of a direction, with a barrier after every step. Each program keeps its columns
 of the recurrent weights on its processor, in half precision, which has ten bits of mantissa, like TF32. Such a grid is
 launched cooperatively, so that all programs are on the device at once. `lstm_recurrence.py` defines the tensors.
 """
 
-from functools import cache
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from triton.runtime import driver
 
 from treecrf.chart.grid_sync import INTERPRETED, grid_barrier
+from treecrf.network.nn.triton_lstm_launch import BACKWARD_TERMS, choose_config, launch, padded_size
 
 # one compilation serves all shapes of batches
 SHAPES = ["first_group", "first_step", "end_step", "batch", "steps", "stride_direction", "stride_step", "stride_row"]
 # gradients are scaled so that the largest incoming one has this value, far from both limits of half precision
 GRAD_SCALE = tl.constexpr(256.0)
 MAX_HALF = tl.constexpr(60000.0)
-BACKWARD_TERMS = 128  # terms of a dot product per block in the backward kernel
-
-
-class LaunchConfig(NamedTuple):
-    """Division of the work of a batch among the programs of a launch."""
-
-    units: int  # hidden units per program
-    rows: int  # sequences per program
-    warps: int
-    groups: int | None = None  # groups of `rows` sequences per launch; None for all, if no barrier is needed
-
-    def programs(self, size: int) -> int:
-        """The number of programs that divide `size` hidden units."""
-        return -(-size // self.units)
-
-
-class DeviceLimits(NamedTuple):
-    """The resources of a device."""
-
-    processors: int
-    memory: int  # bytes of shared memory per program
-
-
-@cache
-def supports(size: int, device: torch.device) -> bool:
-    """Whether a device can hold the weights of `size` hidden units."""
-    limits = device_limits(device)
-    return INTERPRETED or all(
-        launch_config(1, size, limits, is_backward=is_backward) is not None for is_backward in (False, True)
-    )
-
-
-def launch_config(batch: int, size: int, device: DeviceLimits, *, is_backward: bool) -> LaunchConfig | None:
-    """A configuration that keeps all programs on the device at once, or None; tuned on an H200."""
-    if size <= 64:
-        return LaunchConfig(units=max(16, triton.next_power_of_2(size)), rows=32, warps=8)
-    units = 32 if is_backward else 16
-    while 2 * -(-size // units) > device.processors:
-        units *= 2
-    groups = device.processors // (2 * -(-size // units))
-    rows = min(64, max(16, triton.next_power_of_2(-(-batch // groups))))
-    while _memory(rows, units, size, is_backward=is_backward) > device.memory:
-        rows //= 2
-        if rows < 16:
-            return None
-    return LaunchConfig(units, rows, 8, groups)
-
-
-def _memory(rows: int, units: int, size: int, *, is_backward: bool) -> int:
-    """Bytes of the operands of a program's products; the backward kernel loads short blocks in three stages."""
-    if is_backward:
-        return 2 * 3 * (rows + units) * BACKWARD_TERMS
-    return 2 * (rows + 4 * units) * _padded_size(size)
-
-
-def _padded_size(size: int) -> int:
-    """Hidden units, padded to a power of two that `tl.dot` accepts."""
-    return max(16, int(triton.next_power_of_2(size)))
-
-
-@cache
-def device_limits(device: torch.device) -> DeviceLimits:
-    if INTERPRETED:
-        return DeviceLimits(processors=132, memory=2**17)
-    properties: dict[str, int] = driver.active.utils.get_device_properties(device.index)
-    return DeviceLimits(properties["multiprocessor_count"], properties["max_shared_mem"])
-
-
-def _launch_config(gates: Tensor, *, is_backward: bool) -> LaunchConfig:
-    if INTERPRETED:
-        return LaunchConfig(units=16, rows=16, warps=4, groups=1)
-    config = launch_config(len(gates), gates.shape[-1], device_limits(gates.device), is_backward=is_backward)
-    assert config is not None, "the caller checks supports()"
-    return config
 
 
 @triton.jit
@@ -209,6 +133,52 @@ def recurrence_fwd_kernel(
         _clear_padding(masked, rows, length, batch, steps, direction, unit, is_unit, SIZE)
 
 
+# Inference: the hidden states of the forward kernel without a mask, which reads them as the states of step t - 1. Gates
+# and hidden states have half precision. The interpreter carries `cells` from one launch to the next.
+@triton.jit(do_not_specialize=SHAPES[:5])
+def hidden_states_kernel(
+    gates, weight, lengths, hidden, cells, barriers, first_group, first_step, end_step, batch, steps,
+    SIZE: tl.constexpr, TERMS: tl.constexpr, PROGRAMS: tl.constexpr, UNITS: tl.constexpr, ROWS: tl.constexpr,
+    CARRY: tl.constexpr,
+):  # fmt: skip
+    direction, group = tl.program_id(1), first_group + tl.program_id(2)
+    rows = group * ROWS + tl.arange(0, ROWS)
+    unit, is_unit, column, is_column = _units_and_columns(SIZE, UNITS)
+    term = tl.arange(0, TERMS)
+    length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
+    weights = tl.load(
+        weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + term[:, None],
+        mask=is_column[None, :] & (term < SIZE)[:, None],
+        other=0.0,
+    )
+    to_previous = tl.where(direction == 0, -2, 2) * SIZE
+    c = tl.zeros((ROWS, UNITS), tl.float32)
+    end_step = tl.minimum(end_step, tl.max(length, 0))
+    for t in range(first_step, end_step):
+        position = _positions(rows, length, t, direction, steps) * 2 + direction
+        is_inside = (t < length)[:, None]
+        at_unit = position[:, None] * SIZE + unit[None, :]
+        unit_mask, gate_mask = is_inside & is_unit[None, :], is_inside & is_column[None, :]
+        at_gate = position[:, None] * (SIZE * 4) + column[None, :]
+        inputs = tl.load(gates + at_gate, mask=gate_mask, other=0.0).to(tl.float32)
+        if t > 0:
+            at_previous = position[:, None] * SIZE + to_previous + term[None, :]
+            h_mask = is_inside & (term < SIZE)[None, :]
+            h_before = tl.load(hidden + at_previous, mask=h_mask, other=0.0, cache_modifier=".cg")
+            inputs = tl.dot(h_before, weights, inputs)
+            if CARRY:
+                c = tl.load(cells + at_unit + to_previous, mask=unit_mask, other=0.0)
+        i, f, g, o = _split_gates(inputs, ROWS, UNITS)
+        c = _sigmoid(f) * c + _sigmoid(i) * _tanh(g)
+        tl.store(hidden + at_unit, (_sigmoid(o) * _tanh(c)).to(tl.float16), mask=unit_mask)
+        if CARRY:
+            tl.store(cells + at_unit, c, mask=unit_mask)
+        if t + 1 < end_step:
+            grid_barrier(barriers + group * 2 + direction, t + 1 - first_step, PROGRAMS)
+    if first_step == 0:
+        _clear_padding(hidden, rows, length, batch, steps, direction, unit, is_unit, SIZE)
+
+
 # Backward: the gradients of the gates, with the same grid. Steps [first_step, end_step) count from the end of the
 # longest sequence. Programs exchange scaled gradients of one step through `exchange`, (2, b, 2, 4 * SIZE).
 @triton.jit(do_not_specialize=SHAPES)
@@ -294,22 +264,8 @@ def recurrence_bwd_kernel(
         tl.store(carried_grad_c + at_row * SIZE + unit[None, :], grad_c, mask=row_mask)
 
 
-def _launch(
-    kernel: Any, config: LaunchConfig, tensors: tuple[Tensor, ...], mask: Tensor, gates: Tensor, **constants: Any
-) -> None:
-    batch, steps, _, _, size = gates.shape
-    programs, groups = config.programs(size), -(-batch // config.rows)
-    barriers = torch.zeros(2 * groups, dtype=torch.int32, device=gates.device) if programs > 1 else gates
-    ranges = [(0, steps)]
-    if INTERPRETED and programs > 1:
-        ranges = [(step, step + 1) for step in range(steps)]
-    groups_per_launch = config.groups or groups
-    for (first_step, end_step), first_group in product(ranges, range(0, groups, groups_per_launch)):
-        kernel[(programs, 2, min(groups_per_launch, groups - first_group))](
-            *tensors, barriers, first_group, first_step, end_step, batch, steps, *mask.stride()[:3],
-            SIZE=size, PROGRAMS=programs, UNITS=config.units, ROWS=config.rows,
-            MASK_PER_STEP=mask.stride(1) > 0, num_warps=config.warps, launch_cooperative_grid=programs > 1, **constants,
-        )  # fmt: skip
+def _mask_settings(mask: Tensor) -> dict[str, Any]:
+    return {"strides": mask.stride()[:3], "MASK_PER_STEP": mask.stride(1) > 0}
 
 
 def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -318,10 +274,26 @@ def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tup
     hidden = gates.new_empty(batch, steps, 2, size)
     cells = torch.empty_like(hidden)
     masked = torch.empty_like(hidden, dtype=torch.float16)
-    config = _launch_config(gates, is_backward=False)
+    config = choose_config(gates)
     tensors = (gates, weight.half(), mask, lengths, hidden, cells, masked)
-    _launch(recurrence_fwd_kernel, config, tensors, mask, gates, TERMS=_padded_size(size))
+    launch(recurrence_fwd_kernel, config, tensors, gates, TERMS=padded_size(size), **_mask_settings(mask))
     return hidden, cells, masked
+
+
+def hidden_states(gates: Tensor, weight: Tensor, lengths: Tensor) -> Tensor:
+    """The hidden states (b, s, 2, h), zero in padding, for gates and weights in half precision."""
+    hidden = gates.new_empty(*gates.shape[:3], gates.shape[-1])
+    cells = torch.empty_like(hidden, dtype=torch.float32) if INTERPRETED else hidden
+    tensors = (gates, weight, lengths, hidden, cells)
+    launch(
+        hidden_states_kernel,
+        choose_config(gates),
+        tensors,
+        gates,
+        TERMS=padded_size(gates.shape[-1]),
+        CARRY=INTERPRETED,
+    )
+    return hidden
 
 
 def backward(
@@ -335,8 +307,9 @@ def backward(
     exchange = torch.empty(2, batch, 2, 4 * size, dtype=torch.float16, device=gates.device)
     # only the interpreter, with its launch for each step, carries a gradient from one launch to the next
     carried_grad_c = torch.zeros_like(exchange[0, ..., :size], dtype=gates.dtype) if INTERPRETED else cells
-    config = _launch_config(gates, is_backward=True)
+    config = choose_config(gates, is_backward=True)
     inputs = (grad_hidden, largest_grad, gates, weight.half(), mask, lengths, cells)
     tensors = (*inputs, grad_gates, exchange, carried_grad_c)
-    _launch(recurrence_bwd_kernel, config, tensors, mask, gates, TERMS=BACKWARD_TERMS, CARRY=INTERPRETED)
+    settings = _mask_settings(mask)
+    launch(recurrence_bwd_kernel, config, tensors, gates, TERMS=BACKWARD_TERMS, CARRY=INTERPRETED, **settings)
     return grad_gates

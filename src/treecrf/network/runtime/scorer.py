@@ -16,7 +16,7 @@ from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConf
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, Weights, softmax
 
-Precision = Literal["float32", "int8", "int14"]
+Precision = Literal["float32", "float16", "int8", "int14"]  # float16 is for GPUs
 DEFAULT_PRECISION: Precision = "int8"
 _LEVELS = {"int8": NARROW_LEVELS, "int14": WIDE_LEVELS}
 _CACHE_BYTES = 8 << 20

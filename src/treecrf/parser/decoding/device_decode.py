@@ -5,7 +5,7 @@ The results equal the results of `decode.py`, which is for scores on the host an
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,19 +17,15 @@ from treecrf.chart.torch_backend import span_mask
 from treecrf.network.data.batch import require_finite
 from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
+from treecrf.network.nn.half_precision import runs_kernels
 from treecrf.network.nn.scorers import nonzero_static
-from treecrf.parser.decoding.decode import TIE_BREAK
-from treecrf.parser.decoding.expected_f1 import (
-    CHOICES,
-    LABEL_TIE_BREAK,
-    MIN_PROBABILITY,
-    SPANS_PER_WORD,
-    TAG_CHOICES,
-    ExpectedF1,
-    possible_tags,
-)
-from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
+from treecrf.parser.decoding.decode import TIE_BREAK, decode
+from treecrf.parser.decoding.expected_f1 import ExpectedF1, possible_tags
+from treecrf.parser.decoding.label_grammar import CandidateSpans, LabelGrammar
 from treecrf.trees.treebank.bracket_writer import FlatTrees
+
+if TYPE_CHECKING:
+    from treecrf.parser.decoding.triton_candidates import CandidateUtility
 
 _UTILITIES = 8  # utilities that stay on their device: one per parser in use
 
@@ -61,13 +57,21 @@ class _CheckedScores:
         self.is_finite = self.is_finite & (label_scores.isfinite() | (cells == 0)[:, None]).all()
         return label_scores.nan_to_num(0.0, 0.0, 0.0)
 
-    def ranked_tags(self, choices: int = TAG_CHOICES) -> tuple[Tensor, Tensor]:
-        """The best tags of every word of a batch, and their log-odds against the best one, (words, choices)."""
+    def candidate_labels(self, cells: Tensor) -> Tensor:
+        """The label scores of candidates, (m, labels); the rows of negative cells are not used."""
+        return self._scores.candidate_labels(cells)
+
+    def require_tags(self) -> Tensor:
+        """The tag scores, (b, n, tags)."""
         assert self.tags is not None, "the network predicts tags"
-        is_word = torch.arange(self.tags.shape[1], device=self.tags.device) < self.lengths[:, None]
+        return self.tags
+
+    def best_tags(self) -> Tensor:
+        """The best tag of every word of a batch, (words,)."""
+        tags = self.require_tags()
+        is_word = torch.arange(tags.shape[1], device=tags.device) < self.lengths[:, None]
         words = nonzero_static(is_word.flatten(), self.total_words)
-        values, tags = self.tags.flatten(0, 1)[words].topk(min(choices, self.tags.shape[-1]), -1)
-        return tags, values - values[:, :1]
+        return tags.flatten(0, 1)[words].argmax(-1)
 
     def copy(self, tensors: list[Tensor], build: Callable[..., FlatTrees]) -> PendingTrees:
         """Starts copies of tensors to the host, and does not wait for them; `build` makes trees of the arrays."""
@@ -110,10 +114,11 @@ def decode_on_device(scores: TensorScores, *, mbr: bool = True, expected_f1: Exp
     """The best labeled tree of each sentence and the best tags; see `decode`."""
     checked, mbr = _CheckedScores(scores), mbr and scores.is_crf
     if expected_f1 is not None and mbr:
-        utility = _device_utility(expected_f1, scores.spans.device)
-        if expected_f1.grammar is not None and scores.tags is not None:
-            return _search_candidates(checked, utility, expected_f1.grammar)
-        return _maximize_expected_f1(checked, utility)
+        if expected_f1.grammar is None or scores.tags is None:
+            return _maximize_expected_f1(checked, _device_utility(expected_f1, scores.spans.device))
+        if runs_kernels(scores.spans):
+            return _search_candidates(checked, expected_f1, expected_f1.grammar)
+        return lambda: decode(scores.to_host().check_finite(), expected_f1=expected_f1)
     crf = checked.crf
     if scores.labels is None or not scores.is_crf:
         return _label_trees(checked, crf.mbr() if mbr else crf.argmax)
@@ -139,43 +144,48 @@ def _tree_cells(scores: _CheckedScores, trees: Tensor) -> Tensor:
 
 def _flat_trees(scores: _CheckedScores, cells: Tensor, labels: Tensor) -> PendingTrees:
     """The spans at `cells` with their labels, and the best tags."""
-    tags = [] if scores.tags is None else [scores.ranked_tags(1)[0].flatten()]
+    tags = [] if scores.tags is None else [scores.best_tags()]
     return scores.copy([cells // scores.size % scores.size, cells % scores.size, labels, *tags], FlatTrees)
 
 
-def _search_candidates(scores: _CheckedScores, utility: "_DeviceUtility", grammar: LabelGrammar) -> PendingTrees:
-    """Ranks the labels of the most probable spans; see `candidates.py`. The host searches the best trees."""
-    size, lengths = scores.size, scores.lengths
-    marginals = scores.crf.marginals.flatten(1)
-    count = min(SPANS_PER_WORD * (size - 1), size**2)
-    values, places = marginals.topk(count)  # in descending order
-    is_candidate = torch.arange(count, device=values.device) < SPANS_PER_WORD * lengths[:, None]
-    is_candidate &= values >= MIN_PROBABILITY
-    sentence_cells = torch.arange(len(lengths), device=values.device) * size**2 + lengths
-    cells = places + (sentence_cells - lengths)[:, None]
-    cells, order = torch.where(is_candidate, cells, -1).flatten().sort()
-    rows = torch.searchsorted(cells, sentence_cells)  # the spans of whole sentences
-    values = values.flatten()[order].index_fill(0, rows, 1.0)  # every tree has them
-    labels, utilities, probabilities = utility.rank_labels(scores.labels_at(cells.clamp(min=0)), values)
-    has_constituents = utility.counts[labels] > 0
-    limits = utilities[:, :1].masked_fill(~has_constituents[:, :1], torch.inf)
-    utilities = torch.minimum(utilities, limits) - float(LABEL_TIE_BREAK) * (probabilities[:, :1] - probabilities)
-    is_choice = has_constituents & (values[:, None] * probabilities >= MIN_PROBABILITY)
-    first_has_constituents = has_constituents[rows, :1]
-    is_choice[rows] &= first_has_constituents
-    is_choice[rows, 0] = first_has_constituents[:, 0]
-    sentence_labels = labels[rows, 0].masked_fill(first_has_constituents[:, 0], NO_LABEL)
-    labels = labels.masked_fill(~is_choice, NO_LABEL)
+def _search_candidates(scores: _CheckedScores, expected_f1: ExpectedF1, grammar: LabelGrammar) -> PendingTrees:
+    """Finds the candidates on the device; the host searches the best trees among them."""
+    from treecrf.parser.decoding import triton_candidates
 
-    def search(
-        lengths: Ints, tags: Ints, odds: Floats, cells: Ints, labels: Ints, utility: Floats, roots: Ints
-    ) -> FlatTrees:
-        first = int(np.searchsorted(cells, 0))  # the cells before it are padding
-        choices = possible_tags(tags, odds, grammar)
-        spans = CandidateSpans(lengths, *choices, size, cells[first:], labels[first:], utility[first:], roots)
-        return grammar.best_trees(spans)
+    candidates = triton_candidates.find_candidates(
+        scores.crf.marginals,
+        scores.lengths,
+        scores.total_words,
+        scores.candidate_labels,
+        scores.require_tags(),
+        _candidate_utility(expected_f1, scores.spans.device),
+    )
+    scores.is_finite = scores.is_finite & (candidates.is_finite[0] > 0)
 
-    return scores.copy([lengths, *scores.ranked_tags(), cells, labels, utilities, sentence_labels], search)
+    def search(lengths: Ints, counts: Ints, tags: Ints, odds: Floats, *rows: Any) -> FlatTrees:
+        spans = int(counts.sum())
+        cells, labels, utility, sentence_labels = rows
+        return grammar.best_trees(
+            CandidateSpans(
+                lengths,
+                *possible_tags(tags.astype(np.int64), odds, grammar),
+                scores.size,
+                cells[:spans],
+                labels[:spans].astype(np.int64),
+                utility[:spans],
+                sentence_labels.astype(np.int64),
+            )
+        )
+
+    return scores.copy([scores.lengths, *candidates[:-1]], search)
+
+
+@lru_cache(maxsize=_UTILITIES)
+def _candidate_utility(expected_f1: ExpectedF1, device: torch.device) -> "CandidateUtility":
+    from treecrf.parser.decoding.triton_candidates import CandidateUtility
+
+    common, counts = map(torch.from_numpy, (expected_f1.common, expected_f1.counts))
+    return CandidateUtility(expected_f1.threshold, common.to(device).float(), counts.to(device).float())
 
 
 class _DeviceUtility(NamedTuple):
@@ -193,15 +203,6 @@ class _DeviceUtility(NamedTuple):
         best, labels = utility.max(-1)
         free_labels = label_scores.masked_fill(self.counts > 0, -torch.inf).argmax(-1)
         return best.to(label_scores), torch.where(self.counts[labels] > 0, labels, free_labels)
-
-    def rank_labels(self, label_scores: Tensor, marginals: Tensor, *, choices: int = CHOICES) -> list[Tensor]:
-        """Labels, utility and probabilities, (spans, choices); see `ExpectedF1.rank_labels`."""
-        probabilities = label_scores.double().softmax(-1)  # in float64, rounding does not depend on the batch
-        label_probabilities, labels = probabilities.topk(min(choices, probabilities.shape[-1]), -1)
-        expected = probabilities @ self.constituents
-        matched = torch.stack([(expected * self.constituents[column]).sum(-1) for column in labels.unbind(-1)], -1)
-        utility = marginals[:, None] * matched - self.threshold * self.counts[labels]
-        return [labels, utility.to(label_scores), label_probabilities.to(label_scores)]
 
 
 @lru_cache(maxsize=_UTILITIES)

@@ -64,7 +64,7 @@ class ExpectedF1:
         return int(self.counts.argmin())
 
     @cached_property
-    def _common(self) -> Doubles:
+    def common(self) -> Doubles:
         """The number of constituents that each pair of labels has in common, (labels, labels)."""
         common: Doubles = self.constituents @ self.constituents.T
         return common
@@ -97,7 +97,7 @@ class ExpectedF1:
         probabilities = np.exp(log_softmax(label_scores))
         labels = np.argsort(-label_scores, -1, kind="stable")[:, :choices]
         # the constituents of each of these labels, in all labels
-        expected = np.stack([(probabilities * self._common[column]).sum(-1) for column in labels.T], -1)
+        expected = np.stack([(probabilities * self.common[column]).sum(-1) for column in labels.T], -1)
         utility = marginals[:, None] * expected - self.threshold * self.counts[labels]
         label_probabilities = np.take_along_axis(probabilities, labels, -1)
         return RankedLabels(labels, utility.astype(np.float32), label_probabilities.astype(np.float32))
