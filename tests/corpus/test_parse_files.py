@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import os
@@ -8,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from small import random_parser
 from toygrammar import toy_trees
 from treecrf.corpus import parse_files as module
-from treecrf.corpus.inputs import InputFile, Line, LineBatch
+from treecrf.corpus.inputs import InputFile, Line
 from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.outputs import Sink
-from treecrf.corpus.parse_files import LineParser, LineSplitter, parse_files
+from treecrf.corpus.parse_files import LineParser, parse_files
 from treecrf.parser import Parser
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import word_table
 
 TREES = toy_trees(30, seed=3)
 LINES = [" ".join(tree.words) for tree in TREES]
@@ -173,52 +174,6 @@ def test_a_table_on_standard_output_has_one_header(
 
 
 @pytest.fixture
-def warnings() -> list[str]:
-    return []
-
-
-def split(warnings: list[str], *lines: Line, **options: object) -> list[list[object]]:
-    splitter = LineSplitter(ParseOptions(**options), random_parser(toy_trees(1)), warnings.append)
-    return splitter.split(LineBatch(list(lines), 5, True), "in.txt")
-
-
-def test_lines_are_split_into_sentences_or_words(warnings: list[str]):
-    assert split(warnings, line(" the  cat\tsang "), line(""), tokens=True) == [[["the", "cat", "sang"]], []]
-    (text,) = split(warnings, line("We sang. It rained."))
-    assert [[token.text for token in sentence] for sentence in text] == [["We", "sang", "."], ["It", "rained", "."]]
-    assert split(warnings, Line("a b", "", 4, words=["a b"]), tokens=True) == [[["a b"]]]
-
-
-def test_a_bad_line_is_an_error_or_empty(warnings: list[str]):
-    bad, long = line("", "it is not UTF-8"), line("a b c")
-    with pytest.raises(ValueError, match=r"^in\.txt:6: it is not UTF-8; --skip-bad leaves such lines empty$"):
-        split(warnings, line("a"), bad, tokens=True)
-    assert split(warnings, bad, long, line("a b"), tokens=True, skip_bad=True, max_words=2) == [[], [], [["a", "b"]]]
-    assert warnings == [
-        "in.txt:5: it is not UTF-8",
-        "in.txt:6: a sentence of 3 words; the limit is 2, and --max-words raises it",
-    ]
-    with pytest.raises(ValueError, match="a sentence of 1,001 words; the limit is 1,000 for this output"):
-        split(warnings, line("a " * 1001), tokens=True, format="json", probs=True)
-
-
-def test_a_line_needs_as_many_tags_as_words(warnings: list[str]):
-    tagged = Line("a b", "", 4, words=["a", "b"], tags=["DT", None])
-    assert split(warnings, tagged, tokens=True) == [[["a", "b"]]]
-    with pytest.raises(ValueError, match="5: 2 words and 1 tags; expected a tag for each word"):
-        split(warnings, tagged._replace(tags=["DT"]), tokens=True)
-
-
-def test_a_sentence_may_have_as_many_words_as_the_limit(warnings: list[str]):
-    assert split(warnings, line("a b"), tokens=True, max_words=2) == [[["a", "b"]]]
-
-
-def test_another_language_is_warned_about_once(warnings: list[str]):
-    split(warnings, line("我们喜欢北京。"), line("你们呢？"))
-    assert len(warnings) == 1 and "looks Chinese" in warnings[0]
-
-
-@pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "in.txt"
     path.write_text("".join(f"{' '.join(tree.words)}\n" for tree in TREES))
@@ -266,6 +221,65 @@ def test_a_complete_output_is_skipped_and_another_is_refused(model: Path, file: 
     (tmp_path / ".out.mrg.part").touch()  # an empty partial file is unfinished, whatever the record says
     parse(model, file, output=out, resume=True, no_mbr=True)
     assert out.stat().st_mtime_ns != written
+
+
+ODD_LINES = [
+    b"",
+    b" \t ",
+    b"the  cat\tsang\r",
+    b"\xff",
+    b"the \0",
+    b"( ) \\u{28} \xe3\x80\x80",
+    b"the " * 60,
+    b"x" * 400,
+]
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+@pytest.mark.parametrize("options", [{}, {"exact": True}, {"max_words": 3}, {"no_mbr": True}, {"max_line_bytes": 300}])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_split_lines_have_the_output_of_lines(
+    options: dict[str, object], suffix: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [*(" ".join(tree.words).encode() for tree in [*TREES * 10, *toy_trees(600, seed=9)]), b"end"]
+    odd = dict(zip([0, 5, 9, 300, 301, 305, 307, 309], ODD_LINES, strict=True))
+    data = b"\n".join(odd.get(number, line) for number, line in enumerate(lines))
+    source = tmp_path / f"in.txt{suffix}"
+    source.write_bytes(gzip.compress(data) if suffix else data)
+    results = []
+    for is_split in (True, False):
+        monkeypatch.setattr(word_table, "available", is_split)
+        warnings = parse(model, source, output=tmp_path / f"out.mrg{suffix}", skip_bad=True, **options)
+        results.append((warnings, (tmp_path / f"out.mrg{suffix}").read_bytes()))
+    assert results[0] == results[1]
+    assert results[0][1].count(b"\n") == len(lines) or suffix
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+def test_an_interrupted_run_goes_on_with_split_lines(
+    parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = tmp_path / "in.txt", tmp_path / "out.mrg"
+    source.write_text("".join(f"{text}\n" for text in LINES[:9]))
+    line_parser = LineParser(parser, ParseOptions(tokens=True), pytest.fail)
+    monkeypatch.setattr(LineParser, "output_record", lambda *_: None)
+    line_parser.block_lines, line_parser.output_file = 2, line_parser.output_file._replace(block_lines=2)
+    file, sizes = InputFile(str(source), Path("in.txt")), []
+
+    def report(sentences: int, size: int) -> None:
+        sizes.append(size)
+        if len(sizes) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        line_parser.parse_files([file], out, report, resume=False)
+    assert (tmp_path / ".out.mrg.part").exists() and not out.exists()
+    sizes = [0] * 10
+    line_parser.parse_files([file], out, report, resume=True)
+    assert sum(sizes) == source.stat().st_size
+    assert out.read_text().splitlines() == [
+        str(tree) for tree in parser.parse_many([text.split() for text in LINES[:9]])
+    ]
 
 
 def test_standard_input_cannot_be_resumed(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,8 @@ from treecrf.parser.pipeline import DEFAULT_BATCHING, BatchingConfig, SentenceRe
 from treecrf.text import tokenize
 from treecrf.threads import parallel_map, set_num_threads
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import word_table
+from treecrf.trees.treebank.word_table import LineLimits, WordTable
 
 TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
@@ -118,6 +120,22 @@ def test_trees_have_the_text_of_tokens_and_the_model_reads_their_words() -> None
     window = READER.window(["(Ada)", tokenize("(Ada)"), ["(", "Ada", ")"]], 0)
     assert list(window.words) == [["(", "Ada", ")"]] * 3
     assert list(window.model_words) == [["-LRB-", "Ada", "-RRB-"]] * 2 + [["(", "Ada", ")"]]
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+def test_split_lines_are_parsed_like_lists_of_words(parser: Parser) -> None:
+    text = "\n".join(map(" ".join, SENTENCES)).encode()
+    lines = WordTable().split(text, LineLimits(100, 100_000, 1000, 100)).sentences
+    assert lines is not None
+    expected = [(7, list(parser.brackets_many(SENTENCES)))]
+    assert list(parser.brackets_by_key([(7, lines, {})])) == expected
+    tags = {"tags": [None] * len(SENTENCES)}
+    assert list(parser.brackets_by_key([(7, lines, tags)])) == expected
+    assert list(parser.parse_many(lines, window=9)) == list(parser.parse_many(SENTENCES))
+    with pytest.raises(ValueError, match="expected at most 2"):
+        SentenceReader(tokenize=parser.tokenize, needs_tags=False, max_words=2).window(lines)
+    with pytest.raises(ValueError, match="no tags and the model reads them"):
+        SentenceReader(tokenize=parser.tokenize, needs_tags=True).window(lines)
 
 
 def test_given_tags_are_the_best_tags_of_their_words() -> None:

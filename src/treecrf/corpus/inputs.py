@@ -7,7 +7,6 @@ A path that is named itself is never skipped. A path that is skipped inside a fo
 
 import glob
 import json
-import re
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from treecrf.files import real_path
 from treecrf.text import paragraphs
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
+from treecrf.trees.treebank.word_table import WORD
 
 if TYPE_CHECKING:
     from treecrf.parser.decoding.constraints import Constraints
@@ -31,9 +31,8 @@ _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _TREE_SUFFIXES = (".mrg", ".ptb", ".psd", ".fid", ".brackets")
-_WORD = re.compile(r"[^ \t\r\f\v]+")
 _SHOWN_PATHS = 5
-_BATCH_BYTES = 1 << 22  # input that is parsed at a time
+BATCH_BYTES = 1 << 22  # input that is parsed at a time
 _SAMPLE_BYTES = 1 << 20
 _MIN_UTF16 = 6  # bytes; a shorter line does not show its encoding
 
@@ -88,6 +87,11 @@ def delimiter(path: str | Path) -> str | None:
 def has_trees(path: str | Path) -> bool:
     """Whether a file has trees in brackets, judged by its name."""
     return Path(path).name.removesuffix(".gz").endswith(_TREE_SUFFIXES)
+
+
+def has_records(path: str | Path) -> bool:
+    """Whether a file has trees, rows or JSON objects instead of lines of text, judged by its name."""
+    return has_trees(path) or is_json_lines(path) or is_parquet(path) or delimiter(path) is not None
 
 
 def has_line_records(path: str | Path) -> bool:
@@ -264,7 +268,7 @@ def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> 
         yield from read_stream(stream, file.path, limit=limit, fields=fields)
 
 
-def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, number: int = 0) -> Iterator[Line]:
+def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields = _TEXT, number: int = 0) -> Iterator[Line]:
     """Reads the lines or records of an open stream, split at line feeds only, after `number` lines have been read."""
     if has_records := is_json_lines(path):
         from treecrf.corpus.records import parse_json_line
@@ -277,12 +281,17 @@ def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, num
             else:
                 yield _split_tags(line) if fields.has_tags else line
     except DECOMPRESSION_ERRORS as error:
-        raise ValueError(f"{source_name(path)}:{number + 1}: the compressed data is damaged: {error}") from error
+        raise damaged_data(path, number + 1, error) from error
+
+
+def damaged_data(path: str, number: int, error: BaseException) -> ValueError:
+    """The error of a compressed file that cannot be read from line `number` on."""
+    return ValueError(f"{source_name(path)}:{number}: the compressed data is damaged: {error}")
 
 
 def _split_tags(line: Line) -> Line:
     """Splits a line of `word/TAG` at white space and last slashes; a word without a tag gets the model's tag."""
-    texts = _WORD.findall(line.text)
+    texts = WORD.findall(line.text)
     pairs = [(word, tag) if word and tag else (text, None) for text in texts for word, _, tag in [text.rpartition("/")]]
     words = [word for word, _ in pairs]
     return line._replace(text=" ".join(words), words=words, tags=[tag for _, tag in pairs])
@@ -321,6 +330,11 @@ class LineBatch(NamedTuple):
     first: int  # number of the first line, from 1
     ends_block: bool  # whether a block of the output ends here
 
+    @property
+    def size(self) -> int:
+        """The number of bytes of the lines."""
+        return sum(line.size for line in self.lines)
+
     def conditions(self, sentences: "Sequence[Sequence[Words]]") -> dict[str, Any]:
         """The tags and the constraints of the sentences of each line, as far as lines have them."""
         lines = [line for line, in_line in zip(self.lines, sentences, strict=True) for _ in in_line]
@@ -329,18 +343,21 @@ class LineBatch(NamedTuple):
         return {name: column for name, column in columns.items() if any(column)}
 
 
-def line_batches(lines: Iterator[Line], *, first: int, block_lines: int, max_lines: int) -> Iterator[LineBatch]:
+def line_batches(
+    lines: Iterator[Line], *, first: int, block_lines: int, max_lines: int, lines_in_block: int = 0
+) -> Iterator[LineBatch]:
     """Cuts lines into batches of at most `max_lines` lines; a batch ends with each block of `block_lines` lines.
 
-    The batches of a block depend only on the lines of the block, and so do the rounding errors of its scores.
+    The batches of a block depend only on the lines of the block, and so do the rounding errors of its scores. The first
+    block has `lines_in_block` lines already.
     """
     batch: list[Line] = []
-    size = lines_in_block = 0
+    size = 0
     for line in lines:
         batch.append(line)
         size += line.size
         lines_in_block += 1
-        if lines_in_block == block_lines or size >= _BATCH_BYTES or len(batch) == max_lines:
+        if lines_in_block == block_lines or size >= BATCH_BYTES or len(batch) == max_lines:
             yield LineBatch(batch, first, lines_in_block == block_lines)
             first += len(batch)
             batch, size, lines_in_block = [], 0, lines_in_block % block_lines
@@ -382,7 +399,7 @@ def split_words(text: str) -> "list[Words]":
     """Splits a line into the words of one sentence, at spaces, tabs and other ASCII white space."""
     text = text.strip(" ")
     if "  " in text or "\t" in text or "\r" in text or "\f" in text or "\v" in text:
-        words = _WORD.findall(text)
+        words = WORD.findall(text)
     else:
         words = text.split(" ") if text else []
     return [words] if words else []
@@ -393,6 +410,6 @@ def word_offsets(words: "Words", line: Line) -> list[tuple[int, int]]:
     if isinstance(words[0], tuple):
         return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
     if not line.words:
-        return [match.span() for match in _WORD.finditer(line.text)]
+        return [match.span() for match in WORD.finditer(line.text)]
     ends = list(accumulate(len(word) + 1 for word in line.words))
     return [(end - 1 - len(word), end - 1) for word, end in zip(line.words, ends, strict=True)]

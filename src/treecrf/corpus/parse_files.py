@@ -19,106 +19,45 @@ from treecrf.corpus.inputs import (
     Line,
     LineBatch,
     RecordFields,
-    delimiter,
     find_inputs,
-    is_json_lines,
-    is_parquet,
+    has_records,
+    has_trees,
     join_paragraphs,
     line_batches,
     read_lines,
-    split_words,
+    read_stream,
     total_size,
     with_prompt,
     word_offsets,
-    words_of,
 )
+from treecrf.corpus.line_splitter import LineSplitter
 from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions, names_output_file
 from treecrf.corpus.outputs import STDOUT, Finisher, OutputFile, Sink, open_sink, output_paths, partial_size
 from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
+from treecrf.corpus.token_batches import TokenBatch, TokenReader
 from treecrf.files import lock_folder, open_atomic, real_path
 from treecrf.parser import Parser
 from treecrf.parser.pipeline import Words
-from treecrf.text import LanguageCheck, doubt
 from treecrf.trees.analysis import ParsedSentence
+from treecrf.trees.treebank import word_table
+from treecrf.trees.treebank.lines import open_stream
 
 if TYPE_CHECKING:
     from treecrf.corpus.output_record import OutputRecord
 
-_REPORT_CHARS = 200
 _CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
 Job = tuple[list[InputFile], Path | None]  # the output is None for standard output
+Batch = LineBatch | TokenBatch
 ReportProgress = Callable[[int, int], object]  # gets the numbers of sentences and input bytes of a batch
-
-
-class LineSplitter:
-    """Splits lines into sentences, and checks their length and their language. `warn` gets messages about lines.
-
-    `report` gets the place, a reason and the text of each line that is skipped and of each doubtful sentence.
-    """
-
-    report: Callable[[str, str, str], object] | None = None
-
-    def __init__(self, options: ParseOptions, parser: Parser, warn: Callable[[str], object]) -> None:
-        self._options = options
-        self._word_limit = options.word_limit
-        self._language, self._split_text = parser.language, parser.split_text
-        self._warn = warn
-        # a folder's model that only reads words need not state its language
-        has_language = not options.tokens or not Path(options.model).is_dir()
-        self._language_check = LanguageCheck(parser.language, max_sentences=100 if has_language else 0)
-
-    def split(self, batch: LineBatch, name: str) -> list[list[Words]]:
-        """The sentences of each line of the input `name`."""
-        is_plain = self._options.tokens and self.report is None and not self._language_check.is_active
-        split: list[list[Words]] = []
-        for number, line in enumerate(batch.lines, batch.first):
-            sentences_of_line = self._sentences(line)
-            is_short = len(sentences_of_line) == 1 and len(sentences_of_line[0]) <= self._word_limit
-            if not (is_plain and is_short and line.tags is None):  # a line with nothing to check needs no more time
-                sentences_of_line = self._check_line(line, sentences_of_line, f"{name}:{number}")
-            split.append(sentences_of_line)
-        return split
-
-    def _check_line(self, line: Line, line_sentences: list[Words], place: str) -> list[Words]:
-        problem, limit = line.problem, self._word_limit
-        longest = max(map(len, line_sentences), default=0)
-        if line.tags is not None and len(line.tags) != longest:
-            problem = f"{longest} words and {len(line.tags)} tags; expected a tag for each word"
-        if longest > limit:
-            advice = ", and --max-words raises it" if limit == self._options.max_words else " for this output"
-            problem = f"a sentence of {longest:,} words; the limit is {limit:,}{advice}"
-        if not problem:
-            for sentence in line_sentences:
-                if message := self._language_check.message(words_of(sentence)):
-                    self._warn(message)
-            self._report_doubts(line, line_sentences, place)
-            return line_sentences
-        if not self._options.skip_bad:
-            raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
-        self._warn(f"{place}: {problem}")
-        if self.report is not None:
-            self.report(place, f"skipped: {problem}", line.text[:_REPORT_CHARS])
-        return []
-
-    def _sentences(self, line: Line) -> list[Words]:
-        if line.problem:
-            return []
-        if line.words:
-            return [line.words]
-        return split_words(line.text) if self._options.tokens else list(self._split_text(line.text))
-
-    def _report_doubts(self, line: Line, line_sentences: list[Words], place: str) -> None:
-        for sentence in line_sentences if self.report is not None else ():
-            offsets = word_offsets(sentence, line)
-            text = line.text[offsets[0][0] : offsets[-1][1]] or " ".join(line.words)
-            if self.report and (reason := doubt(text, words_of(sentence), self._language)):
-                self.report(place, f"doubtful: {reason}", text[:_REPORT_CHARS])
+WhileReading = Callable[[Iterator[Any]], Iterator[Any]]  # `Interrupts.while_reading`
+ReadBatches = Callable[[WhileReading], Iterator[Batch]]
+Window = tuple[tuple[Batch, list[int]], Sequence[Words], Mapping[str, Any]]
 
 
 class ParsedBatch(NamedTuple):
     """A batch of lines with the output of each line."""
 
-    batch: LineBatch
+    batch: Batch
     output: list[str]
     sentences: int
 
@@ -171,14 +110,36 @@ class LineParser:
                 record.stamp.check_unchanged(files[0].path)
 
     def _parse_file(self, file: InputFile, sink: Sink, report: ReportProgress) -> None:
+        if self._reads_only_tokens and not (file.is_terminal or has_records(file.path)):
+            with open_stream(file.path) as stream:
+                _skip(read_stream(stream, file.path, limit=self.options.max_line_bytes), sink, report)
+                read = partial(
+                    self._token_reader.batches,
+                    stream,
+                    file.path,
+                    first=sink.lines_written + 1,
+                    block_lines=self.block_lines,
+                )
+                self._write_batches(read, sink, report, name=file.name)
+            return
         lines = self._read_lines(file)
         if file.is_terminal and sys.stderr.isatty():
             lines = with_prompt(lines)
         with closing(lines):
-            for line in islice(lines, sink.lines_written):
-                report(0, line.size)
+            _skip(lines, sink, report)
             first = sink.lines_written + 1
             self.write_trees(lines, sink, report, name=file.name, first=first, is_interactive=file.is_terminal)
+
+    @property
+    def _reads_only_tokens(self) -> bool:
+        """Whether nothing but brackets is made of lines, and nothing but words is in them."""
+        options, has_report = self.options, self.splitter.report is not None
+        is_plain = options.tokens and not (options.tags or options.paragraphs or has_report)
+        return is_plain and self._formatter is None and word_table.available
+
+    @cached_property
+    def _token_reader(self) -> TokenReader:
+        return TokenReader(longest_line=self.options.max_line_bytes, most_words=self.options.word_limit)
 
     def write_header(self, sink: Sink) -> None:
         """Writes the header of a table at the beginning of an output."""
@@ -189,7 +150,7 @@ class LineParser:
         lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
         if not self.options.paragraphs:
             return lines
-        if is_json_lines(file.path) or is_parquet(file.path) or delimiter(file.path):
+        if has_records(file.path) and not has_trees(file.path):
             raise ValueError(
                 f"{file.name} has records, whose texts may have line breaks; --paragraphs is for text files"
             )
@@ -210,15 +171,24 @@ class LineParser:
         Messages have the `name` of the input and the number of the line, which starts at `first`. If the input is
         interactive, each line is answered before the next line is read.
         """
+        block, most = self.block_lines, 1 if is_interactive else self.block_lines
+
+        def read(while_reading: WhileReading) -> Iterator[Batch]:
+            return line_batches(while_reading(lines), first=first, block_lines=block, max_lines=most)
+
+        self._write_batches(read, sink, report, name=name, is_interactive=is_interactive)
+
+    def _write_batches(
+        self, read: ReadBatches, sink: Sink, report: ReportProgress, *, name: str, is_interactive: bool = False
+    ) -> None:
         write: Future[None] | None = None
         with Interrupts(self.warn) as interrupts, ThreadPoolExecutor(1) as writer:
-            sizes = {"block_lines": self.block_lines, "max_lines": 1 if is_interactive else self.block_lines}
-            batches = line_batches(interrupts.while_reading(lines), first=first, **sizes)
+            batches = read(interrupts.while_reading)
             for parsed in self._parse(batches, name, is_interactive):
                 if write is not None:
                     write.result()
                 write = writer.submit(_write_batch, sink, parsed.output, parsed.batch.ends_block)
-                report(parsed.sentences, sum(line.size for line in parsed.batch.lines))
+                report(parsed.sentences, parsed.batch.size)
                 if parsed.batch.ends_block:
                     interrupts.check()
             if write is not None:
@@ -229,25 +199,30 @@ class LineParser:
         options = self.options
         return {"mbr": not options.no_mbr, "functions": options.functions, "empties": options.empties}
 
-    def _parse(self, batches: Iterator[LineBatch], name: str, is_interactive: bool) -> Iterator[ParsedBatch]:
+    def _parse(self, batches: Iterator[Batch], name: str, is_interactive: bool) -> Iterator[ParsedBatch]:
         if self._formatter is not None:
-            return (self._format_trees(batch, name) for batch in batches)
+            return (self._format_trees(batch, name) for batch in batches if isinstance(batch, LineBatch))
         if not is_interactive:
             return self._format_brackets(batches, name)
         # one call per line: within a call, the parser may read more lines before it returns the first tree
         return chain.from_iterable(self._format_brackets([batch], name) for batch in batches)
 
-    def _format_brackets(self, batches: Iterable[LineBatch], name: str) -> Iterator[ParsedBatch]:
-        split_batches = ((batch, self.splitter.split(batch, name)) for batch in batches)
-        windows = (
-            ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), batch.conditions(sentences))
-            for batch, sentences in split_batches
-        )
+    def _format_brackets(self, batches: Iterable[Batch], name: str) -> Iterator[ParsedBatch]:
+        windows = (self._window(batch, name) for batch in batches)
         parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, **self._tree_settings)
         for (batch, counts), brackets in parsed:
             trees = iter(brackets)
             output = [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
             yield ParsedBatch(batch, output, sum(counts))
+
+    def _window(self, batch: Batch, name: str) -> Window:
+        """The sentences of a batch, with the number of sentences in each line."""
+        if isinstance(batch, TokenBatch):
+            self.splitter.check_language(batch.sentences)
+            return (batch, batch.counts), batch.sentences, {}
+        sentences = self.splitter.split(batch, name)
+        counts = list(map(len, sentences))
+        return (batch, counts), list(chain.from_iterable(sentences)), batch.conditions(sentences)
 
     def _format_trees(self, batch: LineBatch, name: str) -> ParsedBatch:
         assert self._formatter is not None
@@ -273,6 +248,12 @@ class LineParser:
         analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **settings)
         pairs = zip(analyses, offsets, strict=True)
         return (ParsedSentence(analysis.tree, word_spans, analysis) for analysis, word_spans in pairs)
+
+
+def _skip(lines: Iterator[Line], sink: Sink, report: ReportProgress) -> None:
+    """Reads the lines whose trees an interrupted run has written."""
+    for line in islice(lines, sink.lines_written):
+        report(0, line.size)
 
 
 def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:

@@ -24,6 +24,7 @@ from treecrf.text import sentences as split_sentences
 from treecrf.threads import parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
+from treecrf.trees.treebank.word_table import TokenLines, select_sentences, sentence_lengths
 
 if TYPE_CHECKING:
     from treecrf.parser.parser import Parser
@@ -95,13 +96,14 @@ class Sentences:
 
     def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
         """The indices of the sentences in each batch, for threads that take one batch after the other."""
-        return sorted_batches(list(map(len, self.words)), budget=budget, threads=threads)
+        return sorted_batches(sentence_lengths(self.words), budget=budget, threads=threads)
 
     def select(self, indices: Sequence[int]) -> "Sentences":
+        words = select_sentences(self.words, indices)
         return Sentences(
             [self.numbers[index] for index in indices],
-            [self.words[index] for index in indices],
-            [self.model_words[index] for index in indices],
+            words,
+            words if self.model_words is self.words else select_sentences(self.model_words, indices),
             None if self.tags is None else [self.tags[index] for index in indices],
             None if self.constraints is None else [self.constraints[index] for index in indices],
         )
@@ -191,6 +193,8 @@ class SentenceReader:
         constraints: Sequence[Constraints | None] | None = None,
     ) -> Sentences:
         """One window, whose sentences are numbered from `first`."""
+        if isinstance(sentences, TokenLines) and tags is None and constraints is None and self._can_read(sentences):
+            return Sentences(range(first, first + len(sentences)), sentences, sentences)
         words: list[Sequence[str]] = []
         model_words: list[Sequence[str]] = []
         for number, sentence in enumerate(sentences, first):
@@ -212,6 +216,9 @@ class SentenceReader:
                     f"sentence {number} has the constraints {given!r:.80}; expected Constraints(require=...)"
                 )
         return Sentences(range(first, first + len(words)), words, model_words, tags, constraints)
+
+    def _can_read(self, lines: TokenLines) -> bool:
+        return not self.needs_tags and int(lines.lengths.max(initial=0)) <= self.max_words
 
     def _check_tags(self, first: int, words: Sequence[Sequence[str]], tags: Sequence[Tags | None] | None) -> None:
         if tags is None and not self.needs_tags:

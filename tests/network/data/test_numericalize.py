@@ -14,9 +14,12 @@ from treecrf.network.data.numericalize import CAPITAL_CLASSES, Numericalizer, cl
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn import IGNORED
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import word_table
+from treecrf.trees.treebank.word_table import LineLimits, WordTable
 
 TREES = toy_trees(30, seed=5)
 VOCABULARY = Vocabulary.build(TREES)
+LIMITS = LineLimits(lines=100, bytes=10_000, line_bytes=1000, words=100)
 words = st.one_of(st.sampled_from([word for tree in TREES for word in tree.words]), st.text(max_size=25))
 sentences = st.lists(st.lists(words, min_size=1, max_size=9), min_size=1, max_size=5)
 trees = st.lists(st.sampled_from(TREES), min_size=1, max_size=5)
@@ -203,3 +206,30 @@ def test_the_first_cased_word_has_a_class_of_its_own(sentences):
 
 def test_words_with_capitals_inside_are_mixed():
     assert [word_class(word) for word in ("McCoy", "eBay", "U.S.", "A.", "I'm", "É")] == [5, 5, 3, 3, 2, 4]
+
+
+@given(sentences, st.booleans())
+def test_split_lines_give_the_batch_of_their_words(batch_sentences, is_first):
+    if not word_table.available:
+        return
+    numericalizer = Numericalizer(VOCABULARY, capitals=True, subwords=letters(9))
+    text = "\n".join(" ".join(sentence) for sentence in batch_sentences).encode("utf-8", "replace").replace(b"\0", b"0")
+    table = WordTable()
+    if not is_first:
+        table.split(b"other words", LIMITS)
+        numericalizer.collate(table.split(b"the words", LIMITS).sentences)
+    lines = table.split(text, LIMITS).sentences
+    if len(lines):
+        batch, expected = numericalizer.collate(lines), numericalizer.collate(list(lines))
+        for name, values in vars(expected).items():
+            np.testing.assert_array_equal(getattr(batch, name), values, name)
+        assert numericalizer.input_lengths(lines) == numericalizer.input_lengths(list(lines))
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+def test_the_features_of_a_table_are_kept_as_long_as_the_table():
+    numericalizer, table = Numericalizer(VOCABULARY), WordTable()
+    numericalizer.collate(table.split(b"the cat", LIMITS).sentences)
+    assert len(numericalizer._table_features) == 1
+    del table
+    assert not numericalizer._table_features

@@ -85,7 +85,7 @@ def _split_by_cells(members: Indices, sizes: Indices, cells: int) -> list[list[i
     )
 
 
-def sorted_batches(lengths: Sequence[int], *, budget: Budget, threads: int = 1) -> list[list[int]]:
+def sorted_batches(lengths: Sequence[int] | Ints, *, budget: Budget, threads: int = 1) -> list[list[int]]:
     """Batches of all sentences, longest first; for parsing, which needs no randomness.
 
     Several threads take one batch after the other. The last batches are smaller than the budget, so that all threads

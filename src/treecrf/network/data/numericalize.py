@@ -6,8 +6,9 @@ arithmetic.
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from treecrf.arrays import Ints
 from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, char_fields
 from treecrf.network.data.subwords import SubwordTokenizer, build_segments
 from treecrf.network.data.vocabulary import Forest, GoldTree, Vocabulary
+from treecrf.network.data.word_features import WordFeatures, distinct_rows
 from treecrf.text.normalization import Normalization, normalizer
+from treecrf.trees.treebank.word_table import TokenLines, WordTable, sentence_lengths
 
 _NO_CASE, _LOWER, _CAPITALIZED, _UPPER, _INITIAL, _MIXED = range(6)
 _CASED_CLASSES = 5  # all but the first
@@ -82,6 +85,7 @@ class Numericalizer:
         first_id = len(SPECIAL)
         self._char_ids = {char: id_ for id_, char in enumerate(vocabulary.chars, first_id)}
         self._tag_ids = {tag: id_ for id_, tag in enumerate(vocabulary.tags, first_id)}
+        self._table_features: WeakKeyDictionary[WordTable, WordFeatures] = WeakKeyDictionary()
         self._clear_cache()
 
     @property
@@ -91,7 +95,7 @@ class Numericalizer:
 
     def _clear_cache(self) -> None:
         self._cache_rows: dict[str, int] = {}
-        self._cache: dict[str, Ints] = {}  # feature name to the values of all cached words, by row
+        self._cache = WordFeatures()
         self._cache_word_bytes = 0
         self._has_long_word = False
 
@@ -104,11 +108,11 @@ class Numericalizer:
         gold: Sequence[GoldTree] | None = None,
     ) -> Batch:
         """The batch of these sentences in their order, with input tags, schemes and gold trees if there are any."""
-        lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+        lengths = sentence_lengths(sentences)
         if not len(lengths) or not lengths.all():
             problem = f"sentence {int(lengths.argmin())} has no words" if len(lengths) else "there are no sentences"
             raise ValueError(f"{problem}; expected at least one word in each sentence of a batch")
-        rows, features = self._look_up(list(chain.from_iterable(sentences)))
+        rows, features = self._look_up(sentences)
         grid = _pad_sentences(rows, lengths, begin=-3, end=-2, padding=-1)  # the last three rows of every feature
         arrays: dict[str, Ints] = {"lengths": lengths, "words": features["words"][grid]}
         if self.vocabulary.vectors is not None:
@@ -131,34 +135,54 @@ class Numericalizer:
 
     def input_lengths(self, sentences: Sequence[Sequence[str]]) -> list[int]:
         """The number of words of each sentence or, with a transformer, the number of subword pieces."""
-        lengths = [len(sentence) for sentence in sentences]
+        lengths = sentence_lengths(sentences)
         if self._subwords is None:
-            return lengths
-        rows, features = self._look_up(list(chain.from_iterable(sentences)))
-        starts = np.cumsum([0, *lengths[:-1]])
-        return np.add.reduceat(features["piece_counts"][rows], starts).tolist()  # type: ignore[no-any-return]
+            return lengths.tolist()  # type: ignore[no-any-return]
+        rows, features = self._look_up(sentences)
+        return np.add.reduceat(features["piece_counts"][rows], np.cumsum(lengths) - lengths).tolist()  # type: ignore[no-any-return]
 
-    def _look_up(self, words: list[str]) -> tuple[Ints, dict[str, Ints]]:
+    def _look_up(self, sentences: Sequence[Sequence[str]]) -> tuple[Ints, dict[str, Ints]]:
         """The row of each word among the distinct words, and their features; start, end and padding come last."""
         with self._lock:
-            if self._cache_bytes() > _CACHE_BYTES:
-                self._clear_cache()
-            try:
-                cache_rows = self._find_cache_rows(words)
-            except KeyError:
-                self._add_to_cache(sorted(set(words).difference(self._cache_rows)))
-                cache_rows = self._find_cache_rows(words)
-            distinct, rows = _distinct(cache_rows)
-            features = {name: column[distinct] for name, column in self._cache.items()}
+            if isinstance(sentences, TokenLines):
+                features, word_rows = self._features_of_table(sentences.table), sentences.rows.astype(np.int64)
+            else:
+                features, word_rows = self._find_words(list(chain.from_iterable(sentences)))
+            distinct, rows = distinct_rows(word_rows)
+            selected = features.select(distinct)
             if self._has_long_word:
                 self._clear_cache()
-        special = _special_features(features)
-        return rows, {name: np.concatenate([column, special[name]]) for name, column in features.items()}
+        return rows, selected
+
+    def _features_of_table(self, table: WordTable) -> WordFeatures:
+        """The features of all words that a table has so far."""
+        features = self._table_features.setdefault(table, WordFeatures())
+        if words := table.words(features.count):
+            features.append(self._compute_features(words))
+        return features
+
+    def _find_words(self, words: list[str]) -> tuple[WordFeatures, Ints]:
+        """The features of cached words, and the row of each word; new words are added to the cache."""
+        if self._cache_bytes() > _CACHE_BYTES:
+            self._clear_cache()
+        try:
+            rows = self._find_cache_rows(words)
+        except KeyError:
+            self._add_to_cache(sorted(set(words).difference(self._cache_rows)))
+            rows = self._find_cache_rows(words)
+        return self._cache, rows
 
     def _find_cache_rows(self, words: list[str]) -> Ints:
         return np.fromiter(map(self._cache_rows.__getitem__, words), np.int64, len(words))
 
     def _add_to_cache(self, words: list[str]) -> None:
+        first_row = self._cache.count
+        self._cache.append(self._compute_features(words))
+        self._cache_rows.update(zip(words, range(first_row, first_row + len(words)), strict=True))
+        self._cache_word_bytes += sum(map(sys.getsizeof, words))
+        self._has_long_word |= max(map(len, words)) > _LONG_WORD
+
+    def _compute_features(self, words: Sequence[str]) -> dict[str, Ints]:
         normalized = list(map(self._normalize, words))
         ids = np.array([self.vocabulary.word_ids.get(word.lower(), UNK) for word in normalized], dtype=np.int64)
         features = {"words": np.where(ids < self.vocabulary.sizes.words, ids, UNK), "vectors": ids}
@@ -169,16 +193,10 @@ class Numericalizer:
             features["chars"], features["char_lengths"] = _pad_rows(chars)
         if self._subwords is not None:
             features["pieces"], features["piece_counts"] = _pad_rows(self._subwords.split(normalized))
-        used = len(self._cache_rows)
-        for name, values in features.items():
-            self._cache[name] = _append_rows(self._cache.get(name), used, values)
-        self._cache_rows.update(zip(words, range(used, used + len(words)), strict=True))
-        self._cache_word_bytes += sum(map(sys.getsizeof, words))
-        self._has_long_word |= max(map(len, words)) > _LONG_WORD
+        return features
 
     def _cache_bytes(self) -> int:
-        columns = sum(column.nbytes for column in self._cache.values())
-        return self._cache_word_bytes + sys.getsizeof(self._cache_rows) + columns
+        return self._cache_word_bytes + sys.getsizeof(self._cache_rows) + self._cache.nbytes
 
     def _collate_tags(self, tags: Sequence[Sequence[str | None]], lengths: Ints) -> Ints:
         for number, (sentence_tags, length) in enumerate(zip(tags, lengths, strict=True)):
@@ -190,30 +208,6 @@ class Numericalizer:
         return _pad_sentences(np.array(ids, dtype=np.int64), lengths, begin=BOS, end=EOS, padding=PAD)
 
 
-def _distinct(rows: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows in the order in which they first occur, and the index of each row among them.
-
-    The order of the row numbers would depend on the words of earlier batches, and a batch must not depend on them.
-    """
-    places = np.arange(len(rows))
-    first_places = np.empty(rows.max() + 1, dtype=np.int64)  # by row number
-    first_places[rows[::-1]] = places[::-1]
-    origins = first_places[rows]
-    is_first = origins == places
-    return rows[is_first], (np.cumsum(is_first) - 1)[origins]
-
-
-def _special_features(features: Mapping[str, Ints]) -> dict[str, Ints]:
-    """The features of start, end and padding: one special character, and no piece, as segments add their own."""
-    special = {name: np.zeros((3, *column.shape[1:]), np.int64) for name, column in features.items()}
-    for name in special.keys() & {"words", "vectors"}:
-        special[name][:] = [BOS, EOS, PAD]
-    if "chars" in special:
-        special["chars"][:2, 0] = [BOS, EOS]
-        special["char_lengths"][:2] = 1
-    return special
-
-
 def _pad_rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """The rows, padded to (rows, _CHARS_PER_WORD), and their lengths; no word has more pieces than that."""
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
@@ -222,17 +216,6 @@ def _pad_rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
         chain.from_iterable(rows), np.int64, lengths.sum()
     )
     return values, lengths
-
-
-def _append_rows(column: Ints | None, used: int, values: Ints) -> Ints:
-    """Writes values after the first `used` rows of a column; capacity doubles, so appending takes linear time."""
-    if column is None or used + len(values) > len(column):
-        larger = np.zeros((2 * (used + len(values)), *values.shape[1:]), dtype=np.int64)
-        if column is not None:
-            larger[:used] = column[:used]
-        column = larger
-    column[used : used + len(values)] = values
-    return column
 
 
 def _pad_sentences(values: Ints, lengths: Ints, *, begin: int, end: int, padding: int) -> Ints:
