@@ -1,6 +1,8 @@
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from treecrf.network.data.batch import Batch
 from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.device_pipeline import DeviceDecoder, prefetch
-from treecrf.parser.pipeline import DEFAULT_BATCHING, BatchDecoder
+from treecrf.parser.pipeline import DEFAULT_BATCHING, BatchDecoder, Sentences
 from treecrf.trees.treebank.well_formed import count_productions
 
 TREES = toy_trees(40, seed=3)
@@ -98,6 +100,38 @@ def test_batches_of_a_gpu_may_be_prefetched(parser: Parser, count: int) -> None:
     windows = [parser.reader.window(words) for words in ([], SENTENCES[:5], [], SENTENCES[5:])]
     decoded = device_decoder(parser).decode_windows(enumerate(windows), parser._build_trees, batching)
     assert list(decoded) == list(enumerate([[], expected[:5], [], expected[5:]]))
+
+
+def test_one_thread_starts_batches_and_others_build_results(parser: Parser) -> None:
+    decoder, starts, builds = device_decoder(parser), list[str](), list[str]()
+    both_builders = threading.Barrier(2)
+
+    def start(self: DeviceDecoder, sentences: Sentences) -> Callable[[], Sentences]:
+        starts.append(threading.current_thread().name)
+        return lambda: sentences
+
+    def build(sentences: Sentences, trees: Sentences) -> Sequence[Sequence[str]]:
+        assert sentences is trees
+        builds.append(threading.current_thread().name)
+        if len(builds) <= 2:
+            both_builders.wait(timeout=60)
+        return sentences.words
+
+    batching = replace(DEFAULT_BATCHING["cuda"], prefetch=2, batch_words=30)
+    with mock.patch.object(DeviceDecoder, "__call__", start):
+        ((_, words),) = decoder.decode_windows([(1, parser.reader.window(SENTENCES))], build, batching)
+    assert list(words) == SENTENCES
+    assert set(starts) == {threading.current_thread().name} and len(starts) == len(builds) > 4
+    assert len(set(builds)) == 2 and not set(builds) & set(starts)
+
+
+def test_an_error_of_a_builder_reaches_the_caller(parser: Parser) -> None:
+    def build(sentences: Sentences, _: object) -> Sequence[str]:
+        raise LookupError("no tree")
+
+    windows = [(1, parser.reader.window(SENTENCES))]
+    with pytest.raises(LookupError, match="no tree"):
+        list(device_decoder(parser).decode_windows(windows, build, DEFAULT_BATCHING["cuda"]))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -1,12 +1,18 @@
-"""The parsing pipeline of a GPU, which computes while the host reads and writes."""
+"""The parsing pipeline of a GPU, which computes while the host reads and writes.
+
+The calling thread reads and encodes sentences and starts the computation of batches, because cuDNN plans its kernels
+anew in each thread that starts them. Other threads wait for trees and build the results.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 import torch
 
+from treecrf.network.data.bucketing import Budget
 from treecrf.network.nn import SpanModel, TensorScores
 from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device, with_vectors
 from treecrf.parser.decoding.schemes import Scheme
@@ -17,14 +23,16 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
-class _PendingBatch(NamedTuple, Generic[K]):
+_BUILDERS = 2  # threads that build results
+
+
+class _PendingBatch(NamedTuple, Generic[K, T]):
     """A batch that is being computed. It is empty if its window has no sentences."""
 
     key: K  # key of the window
     window: Sentences
     indices: list[int]  # indices of the sentences in their window
-    sentences: Sentences
-    trees: PendingTrees | None
+    results: Future[list[T]] | None
     is_last: bool  # whether it is the last batch of its window
 
 
@@ -66,23 +74,32 @@ class DeviceDecoder:
     ) -> Iterator[tuple[K, list[T]]]:
         """Decodes windows like `pipeline.decode_windows`, and reads `batching.prefetch` batches ahead."""
         results: dict[int, T] = {}
-        for batch in prefetch(self._start_batches(windows, batching), batching.prefetch):
-            if batch.trees is not None:
-                results.update(zip(batch.indices, build(batch.sentences, batch.trees()), strict=True))
-            if batch.is_last:
-                yield batch.key, [results[index] for index in range(len(batch.window))]
-                results = {}
+        with ThreadPoolExecutor(_BUILDERS) as builders:
 
-    def _start_batches(
-        self, windows: Iterable[tuple[K, Sentences]], batching: BatchingConfig
-    ) -> Iterator[_PendingBatch[K]]:
-        for key, window in windows:
-            batches = window.batches(batching.budget)
-            for number, indices in enumerate(batches, 1):
-                sentences = window.select(indices)
-                yield _PendingBatch(key, window, indices, sentences, self(sentences), number == len(batches))
-            if not batches:
-                yield _PendingBatch(key, window, [], window, None, True)
+            @torch.no_grad()  # the mode belongs to a thread
+            def finish(sentences: Sentences, trees: PendingTrees) -> list[T]:
+                return list(build(sentences, trees()))
+
+            def start(sentences: Sentences) -> Future[list[T]]:
+                return builders.submit(finish, sentences, self(sentences))
+
+            for batch in prefetch(_start_batches(windows, start, batching.budget), batching.prefetch):
+                if batch.results is not None:
+                    results.update(zip(batch.indices, batch.results.result(), strict=True))
+                if batch.is_last:
+                    yield batch.key, [results[index] for index in range(len(batch.window))]
+                    results = {}
+
+
+def _start_batches(
+    windows: Iterable[tuple[K, Sentences]], start: Callable[[Sentences], Future[list[T]]], budget: Budget
+) -> Iterator[_PendingBatch[K, T]]:
+    for key, window in windows:
+        batches = window.batches(budget)
+        for number, indices in enumerate(batches, 1):
+            yield _PendingBatch(key, window, indices, start(window.select(indices)), number == len(batches))
+        if not batches:
+            yield _PendingBatch(key, window, [], None, True)
 
 
 def _restrict(scores: TensorScores, scheme: Scheme | None) -> TensorScores:
