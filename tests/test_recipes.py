@@ -1,30 +1,25 @@
-import io
+import importlib.util
 import re
-import shutil
 import subprocess
 import sys
-import tarfile
-from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
+import treecrf
 from project_models import PROJECT_MODELS
-from small import FIFTY, random_bert_parser, random_parser
+from small import FIFTY
 from treecrf.config import read_config, to_toml
 from treecrf.network.data.vectors import read_vectors
 from treecrf.network.nn import ModelConfig
-from treecrf.network.runtime.weights import quantize_weights
-from treecrf.parser import Parser
-from treecrf.parser.models import find_folder, is_embedded
-from treecrf.parser.models.model_card import ModelCard
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.models import is_embedded
+from treecrf.parser.models.model_card import Purpose
 from treecrf.training import Recipe, TrainConfig
-from treecrf.training.export.card_files import save_card
 from treecrf.training.reproduce.paper import BY_NAME, TABLES
-from treecrf.trees.tree import Tree
-from treecrf.trees.treebank import read_trees, write_trees
+from treecrf.trees.treebank import read_trees
 
 ROOT = Path(__file__).parent.parent
 RECIPES = ROOT / "recipes"
@@ -33,7 +28,14 @@ FILES = sorted(RECIPES.glob("*/*.toml"))
 CORPORA = ("ptb", "ctb5", "ctb7")
 TREEBANKS = ["craft", "genia", "gum", "masc", "mctb", "ptb_sample", "redwoods", "sinica", "zhong"]
 TREEBANKS += ["cess_cat", "cess_esp", "farpahc", "floresta", "greynir", "icepahc", "icon", "keyaki"]
-LANGUAGES = ["ca", "es", "id", "is", "pt"]
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, MODELS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def load(name: str) -> Recipe:
@@ -107,62 +109,114 @@ def test_models_predict_tags_and_normalize_words(name: str) -> None:
     assert recipe.data.normalization == ("simplified" if name == "zh" else "plain")
 
 
-ENGLISH_MODELS = ["en", "en-large", "en-lstm"]
+make = load_script("make")
+MODELS_MADE = sorted(make.MODELS)
+ENGLISH_MODELS = [name for name in MODELS_MADE if make.MODELS[name].family == "en"]
 
 
-@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "en-layers", "en-large-layers"])
-def test_english_models_and_their_teachers_have_the_same_gold_trees(name: str) -> None:
-    student = load(name)
-    ignored = {"lowercase": 0, "weights": (), "schemes": (), "taught": (), "told": 0}  # teachers are told nothing
-    for teacher in ("en-teacher", "en-teacher-words"):
-        data = load(teacher).data
-        assert not data.parsed and not data.test  # models are chosen on dev alone
-        assert replace(data, **ignored) == replace(student.data, **ignored, parsed=())
-    assert student.data.parsed and len(student.data.weights) == len(student.data.train) + 1
+@pytest.mark.parametrize("name", MODELS_MADE)
+def test_a_model_has_the_gold_trees_and_the_conditions_of_its_teachers(name: str) -> None:
+    student, teacher = load(name), load(f"{make.MODELS[name].family}-teacher")
+    assert student.data.train == teacher.data.train and student.data.normalization == teacher.data.normalization
+    assert not teacher.data.parsed and not (teacher.data.test or student.data.test)  # models are chosen on dev alone
+    assert student.model.tag_head and teacher.model.tag_head
+    assert student.data.language == ("en" if name in ENGLISH_MODELS else name)
+    if name != "en-lstm":  # an LSTM reads no conditions
+        conditions = (teacher.model.schemes, teacher.model.tag_conditions, teacher.data.told)
+        assert (student.model.schemes, student.model.tag_conditions, student.data.told) == conditions
+    files = len(student.data.train) + len(student.data.parsed)
+    assert bool(student.data.parsed) == (name in ENGLISH_MODELS) and len(student.data.weights) in (0, files)
 
 
-def commands_of(name: str, *arguments: str) -> list[str]:
-    """The commands of a model's script, with loops unrolled and with the commands of the scripts that it runs."""
-    text = (MODELS / f"{name}.sh").read_text().partition("set -e")[2].replace("\\\n", " ")
-    for number, argument in enumerate(arguments, start=1):
-        text = text.replace(f"${number}", argument)
-    loop = re.compile(r"for (\w+) in ([^;]+); do\n(.*?)done\n", re.DOTALL)
-    text = loop.sub(lambda match: "".join(match[3].replace(f"${match[1]}", value) for value in match[2].split()), text)
-    called = re.compile(r"sh recipes/models/(\S+)\.sh(.*)")
-    return called.sub(lambda match: "\n".join(commands_of(match[1], *match[2].split())), text).splitlines()
+@pytest.mark.parametrize("name", MODELS_MADE)
+def test_the_steps_of_a_model_make_all_that_its_training_reads(name: str) -> None:
+    steps, recipe, made = list(make.steps_of(name)), load(name), ""
+    training = next(step for step in steps if step.name == name)
+    assert {step.name for step in steps if step.stage == "train"} == {*training.needs, name}
+    assert {f"runs/{need}" for need in training.needs} >= {*recipe.train.teachers}
+    for step in steps:
+        earlier = steps[: steps.index(step)]
+        assert set(step.needs) <= {other.name for other in earlier}
+        scripts = re.findall(r"(?:recipes|benchmarks)/\S+\.(?:py|toml)", step.command)
+        assert all((ROOT / path).is_file() for path in scripts)
+        made += f"{step.command}\n" if step.stage != "finish" else ""
+    treebanks = re.compile(r"data/[a-z_]+/(?:train|dev)\.mrg\.gz|data/constructions/train\.mrg")
+    read = {*recipe.data.train, *recipe.data.parsed, *recipe.data.dev, *filter(None, [recipe.data.vectors])}
+    assert all(treebanks.fullmatch(path) or path.rpartition("/")[2].partition(".")[0] in made for path in read)
+    encoder = recipe.model.transformer
+    is_given = name in ENGLISH_MODELS and encoder in ("", f"encoders/{Path(encoder).name}")
+    assert is_given or f"-o {encoder}\n" in made or f" {encoder} " in made
 
 
-@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "en-layers", "en-large-layers", "zh", "fo", "ja", *LANGUAGES])
-def test_the_script_of_a_distilled_model_makes_its_encoder_and_teachers(name: str) -> None:
-    script, recipe = "\n".join(commands_of(name.removesuffix("-layers"))), load(name)
-    runs = set(re.findall(r"(?<=\s)runs/\S+", script))
-    assert {*filter(None, [recipe.model.transformer]), *recipe.train.teachers} < runs
-    assert set(recipe.data.parsed) <= set(re.findall(r"-o (\S+)", script))
-    assert all((RECIPES / file).is_file() for file in re.findall(r"recipes/(\S+)", script))
+@pytest.mark.parametrize("name", [*PROJECT_MODELS, *sorted({*MODELS_MADE} - {*PROJECT_MODELS})])
+def test_the_last_step_of_a_model_packs_it_with_its_card(name: str) -> None:
+    *_, last = make.steps_of(name)
+    assert (last.stage, last.name) == ("finish", f"{name}-packed")
+    out = f"src/treecrf/parser/models/{name}" if is_embedded(name) else f"packages/treecrf-{name}"
+    assert f"treecrf pack runs/{name}-calibrated {out} " in last.command
+    assert ("--package-version" in last.command) != is_embedded(name)
+    assert Path(last.command.split("--card ")[1]).name == f"{name}.toml"
+    assert read_config(Purpose, ROOT / last.command.split("--card ")[1].strip())
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-def test_models_of_other_languages_have_the_gold_trees_and_tags_of_their_teachers(name: str) -> None:
-    student, lstm, e5 = load(name), load(f"{name}-lstm"), load(f"{name}-e5")
-    assert student.data == lstm.data == e5.data
-    assert student.model == replace(e5.model, transformer=f"runs/{name}-e5-1")  # some layers of a teacher
-    assert student.data.language == name and student.model.tag_head and lstm.model.tag_head
-    assert replace(lstm.model, tag_head=False) == ModelConfig()
+def step(name: str, command: str, *needs: str) -> Any:
+    return make.Step("train", name, command, needs)
 
 
-@pytest.mark.parametrize("name", dict.fromkeys([*PROJECT_MODELS, "fo", "ja", *LANGUAGES]))
-def test_the_script_of_a_model_starts_from_treebanks_vectors_and_encoders(name: str) -> None:
-    lines = commands_of(name)
-    made: set[str] = set()
-    for command in (line.split() for line in lines if "treecrf " in line):
-        sources = command[command.index("--model") + 1 :][:1] if "parse" in command else command[2:3]
-        assert sources, "a model that this script has not trained"
-        assert command[1] == "train" or sources[0] in made, command
-        made |= set(command[command.index("-o") + 1 :][:1]) if "-o" in command else set()
-        made |= set(command[3:4]) if command[1] == "pack" else set()
-    out = f" src/treecrf/parser/models/{name} " if is_embedded(name) else f" packages/treecrf-{name} --package "
-    assert any(f"treecrf pack runs/{name}" in line and out in line for line in lines)
-    assert "treecrf pack " in lines[-1]  # which writes the card
+def test_steps_run_after_those_that_they_need_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = [step("c", "echo c >> out", "a", "b"), step("a", "echo a >> out"), step("b", "echo b >> out", "a")]
+    assert make.run(steps, 2) and make.run(steps, 2)
+    assert Path("out").read_text() == "a\nb\nc\n"
+
+
+def test_independent_steps_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wait = "touch {}; while [ ! -e {} ]; do sleep 0.05; done"
+    assert make.run([step("a", wait.format("1", "2")), step("b", wait.format("2", "1"))], 2)
+
+
+def test_a_step_that_failed_runs_again_and_the_steps_that_need_it_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = [
+        step("a", "echo tried >> tries; echo missing; cat source"),
+        step("b", "touch b", "a"),
+        step("c", "touch c"),
+    ]
+    assert not make.run(steps, 1)
+    printed = capsys.readouterr().out
+    assert "a: failed, see runs/logs/a.part\nmissing\n" in printed
+    assert "b: not started, because a has not finished" in printed
+    assert Path("c").exists() and not Path("b").exists()
+    Path("source").touch()
+    assert make.run(steps, 1) and Path("b").exists() and Path("tries").read_text() == "tried\n" * 2
+
+
+def test_the_commands_of_steps_run_with_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert make.run([step("a", "python -c 'import sys; print(sys.executable)'\ntreecrf --version")], 1)
+    executable, version = Path("runs/logs/a.log").read_text().splitlines()
+    assert executable == sys.executable and version == f"treecrf {treecrf.__version__}"
+
+
+def test_settings_replace_those_of_every_training() -> None:
+    trainings = [step for step in make.steps_of("es", "train.epochs=1") if "treecrf train " in step.command]
+    assert len(trainings) == 3 and all("train.epochs=1 -o runs/" in step.command for step in trainings)
+
+
+def test_the_first_word_vectors_and_those_of_texts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    word_vectors = load_script("word_vectors")
+    monkeypatch.setattr(word_vectors, "FIRST_WORDS", 1)
+    (tmp_path / "all.txt").write_text("".join(f"{word} 0.125 -1\n" for word in ("the", "of", "tree", "unk", "word")))
+    (tmp_path / "text.txt").write_text("A Tree .\n")
+    (tmp_path / "trees.mrg").write_text("(S (NN Word))\n")
+    texts = [str(tmp_path / name) for name in ("text.txt", "trees.mrg")]
+    word_vectors.main(str(tmp_path / "all.txt"), str(tmp_path / "out.txt.gz"), texts)
+    vectors = read_vectors(tmp_path / "out.txt.gz")
+    assert vectors.words == ["the", "tree", "unk", "word"]
+    np.testing.assert_allclose(vectors.matrix, [[0.12, -1]] * 4)
 
 
 def test_sentences_of_treebanks_become_distinct_lines_of_words(tmp_path: Path) -> None:
@@ -185,66 +239,3 @@ def test_clauses_are_joined_with_punctuation_and_all_are_used(tmp_path: Path) ->
     is_marked = [tree.tags[-1] in marks for tree in joined]
     assert 0 < sum(is_marked) < len(is_marked)
     assert all(tree in trees for tree, marked in zip(joined, is_marked, strict=True) if not marked)
-
-
-def test_chinese_vectors_are_those_of_short_chinese_words_in_simplified_form(tmp_path: Path) -> None:
-    words = {"</s>": 0.0, "wiki": 1.0, "圖書": 2.0, "图书": 3.0, "書": -2.0, "中华人民共和国": 4.0}
-    data = b"%d 2\n" % len(words)
-    for word, number in words.items():
-        data += word.encode() + b" " + np.array([number, number / 2], np.float32).tobytes() + b"\n"
-    archive, output = tmp_path / "synonyms.tar.gz", tmp_path / "vectors.txt.gz"
-    with tarfile.open(archive, "w:gz") as package:
-        member = tarfile.TarInfo("synonyms-3.10.2/synonyms/data/words.vector")
-        member.size = len(data)
-        package.addfile(member, io.BytesIO(data))
-    subprocess.run([sys.executable, str(MODELS / "chinese_vectors.py"), archive, FIFTY, output], check=True)
-    vectors = read_vectors(output)
-    assert vectors.words == ["图书", "书"]
-    np.testing.assert_allclose(vectors.matrix, [[1.26, 0.63], [-1.26, -0.63]])
-
-
-def test_fitted_capitals_correct_tags_and_change_no_other_weight(tmp_path: Path) -> None:
-    trees = [
-        Tree.parse(f"(S (NP (NNP {name}) (NN {noun})) (VP (VBZ sees) (NP (NN {noun}) (NNP {name}))))")
-        for name in ("Ann", "Bob", "Eve", "Tom", "Kim")
-        for noun in ("trees", "words", "rules", "books", "cats")
-    ]
-    random_parser(trees, tag_head=True).save(tmp_path / "model")
-    write_trees(tmp_path / "dev.mrg", trees)
-    before = load_parser_state(tmp_path / "model")
-    script = [sys.executable, str(MODELS / "fit_capitals.py"), *([tmp_path / "model"] * 2), tmp_path / "dev.mrg"]
-    subprocess.run(script, check=True)
-    after = load_parser_state(tmp_path / "model")
-    assert after.weights.keys() - before.weights.keys() == {"capitals.weight"}
-    assert all(np.array_equal(after.weights[name], weight) for name, weight in before.weights.items())
-    predicted = list(Parser.load(tmp_path / "model").parse_many([tree.words for tree in trees]))
-    tags = {(word, tag) for tree in predicted for word, tag in zip(tree.words, tree.tags, strict=True)}
-    assert {tag for word, tag in tags if word.istitle()} == {"NNP"}
-    assert "NNP" not in {tag for word, tag in tags if word.islower()}
-    assert subprocess.run(script, check=False, capture_output=True).returncode == 1  # it has them already
-
-
-def test_layers_and_scorers_are_trained_again_and_all_other_weights_keep_their_bytes(
-    minilm: Path, tmp_path: Path
-) -> None:
-    trees = list(read_trees(FIFTY))[:8]
-    write_trees(tmp_path / "trees.mrg", trees)
-    random_bert_parser(trees, minilm).save(tmp_path / "teacher")
-    packed = load_parser_state(tmp_path / "teacher")
-    save_parser_state(tmp_path / "model", replace(packed, weights=quantize_weights(packed.weights)))
-    shutil.copytree(tmp_path / "model", tmp_path / "out")
-    save_card(ModelCard.load(find_folder("en")), tmp_path / "out")
-    recipe = ["[data]", 'train = ["trees.mrg"]', 'dev = ["trees.mrg"]', 'normalization = "plain"']
-    recipe += ["[train]", "epochs = 2", "learning_rate = 1e-3", 'teachers = ["teacher"]', "distillation_weight = 0.5"]
-    (tmp_path / "recipe.toml").write_text("\n".join(recipe))
-    command = [sys.executable, MODELS / "train_layers.py", "model", "out", "recipe.toml", "--run=run"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
-    assert re.fullmatch(r"dev F [\d.]+ after [12] epochs\n", printed)
-    before, after = (load_parser_state(tmp_path / folder).weights for folder in ("model", "out"))
-    assert before.keys() == after.keys()
-    changed = {name for name in before if not np.array_equal(before[name], after[name])}
-    trained = (".encoder.layer.", "transformer.mix.", "span_scorer.", "label_scorer.", "tagger.")
-    assert changed and all(any(part in name for part in trained) for name in changed)
-    assert {part for part in trained if any(part in name for name in changed)} == set(trained)
-    assert list(Parser.load(tmp_path / "out").parse_many([tree.words for tree in trees]))
-    assert 'teachers = ["teacher"]' in ModelCard.load(tmp_path / "out").recipe
