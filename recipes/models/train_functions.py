@@ -3,7 +3,7 @@
     python recipes/models/train_functions.py MODEL OUT SCHEME=TREES[:N] ... --dev TREES
 
 MODEL and OUT are folders of models; they may be the same. SCHEME names the treebank of a file of full trees, of which N
-are drawn at random. The first one is the default scheme, and its trees are read twice in each epoch. A function is
+at most are drawn at random. The first one is the default scheme, and an epoch reads its trees twice. A function is
 trained in the schemes that have it often enough, and never given in the others. The constituents are the parser's own;
 those that the gold tree does not have are to get no function. The weights are running means over the steps. The logits
 are divided by the temperature that fits the constituents of the dev trees best which the gold trees have too.
@@ -99,10 +99,10 @@ def _in_usual_order(functions: Sequence[tuple[str, ...]], trained: set[str]) -> 
 
 
 def read_sample(source: str) -> list[Tree]:
-    """Random trees of FILE:N, or all trees of FILE."""
+    """At most N random trees of FILE:N, or all trees of FILE."""
     path, _, limit = source.partition(":")
     trees = list(read_trees(path))
-    return random.Random(1).sample(trees, int(limit)) if limit else trees
+    return random.Random(1).sample(trees, min(int(limit), len(trees))) if limit else trees
 
 
 def read_examples(parser: Parser, trees: Sequence[Tree], scheme: int, counts: FunctionCounts) -> Iterator[Example]:
