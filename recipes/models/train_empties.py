@@ -2,11 +2,11 @@
 
     python recipes/models/train_empties.py MODEL OUT SCHEME=TREES[:N] ... [--epochs N]
 
-MODEL and OUT are folders of models; they may be the same. TREES has full trees; N at most are drawn at random. The schemes of
-CRAFT and GENIA say less than the one of MASC: where they leave the antecedent of a subject open, or write `*` for
-`*PRO*`, the loss is the probability of all templates that agree. Elements that GENIA uses in its own way (`*RNR*`,
-`*?*`) are left out. Some sentences are also turned into reported speech, and some noun phrases into amounts
-of money, because newspapers have many and these treebanks few.
+MODEL and OUT are folders of models; they may be the same. TREES has full trees, of which at most N are drawn at
+random. The schemes of CRAFT and GENIA say less than the one of MASC: where they leave the antecedent of a subject open,
+or write `*` for `*PRO*`, the loss is the probability of all templates that agree. Elements that GENIA uses in its own
+way (`*RNR*`, `*?*`) are left out. Some sentences are also turned into reported speech, and some noun phrases into
+amounts of money, because newspapers have many and these treebanks few.
 """
 
 import argparse
@@ -256,7 +256,8 @@ def main() -> None:
         scheme, _, source = pair.partition("=")
         path, _, limit = source.partition(":")
         all_trees = [tree for tree in read_trees(path) if not tree.is_leaf]
-        trees[scheme] = add_newspaper_style(rng.sample(all_trees, min(int(limit or len(all_trees)), len(all_trees))), rng)
+        count = min(int(limit or len(all_trees)), len(all_trees))
+        trees[scheme] = add_newspaper_style(rng.sample(all_trees, count), rng)
     categories = list(LabelChains(model.vocabulary.labels).categories)
     symbols = Symbols(categories, model.vocabulary.tags)
     parts = [
