@@ -146,6 +146,9 @@ INVALID_CALLS = {
     "sentence 1: the allowed spans form no tree": lambda s: (
         SpanCRF(s, [4, 3], allowed=torch.ones_like(s).bool().index_fill(0, torch.tensor(1), False)).argmax
     ),
+    "sentence 1: the allowed spans form no": lambda s: (
+        SpanCRF(s, [4, 3], split_scores=torch.zeros(2, 5, 5, 5).index_fill(0, torch.tensor(1), -torch.inf)).argmax
+    ),
     "sentence 0: 5 spans that are not a binary tree over 4 words": lambda s: SpanCRF(s, [4, 3]).log_prob(
         SpanCRF(s, [3, 3]).argmax
     ),
