@@ -1,7 +1,10 @@
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from treecrf.parser.decoding.functions import Functions
+from treecrf.parser.decoding.functions import CATEGORIES, NAMES, SCHEMES, Functions, FunctionTagger
 
 
 def test_a_label_has_all_probable_functions_in_the_order_of_their_names() -> None:
@@ -9,3 +12,19 @@ def test_a_label_has_all_probable_functions_in_the_order_of_their_names() -> Non
     assert functions.labels(["S", "PP", "NP"]) == ["S-NOM-SBJ", "PP-LOC", "NP"]
     ((name, probability),) = functions.of(1)
     assert name == "LOC" and probability == pytest.approx(0.51) and functions.of(2) == ()
+
+
+def tagger(names: list[str]) -> FunctionTagger:
+    texts = {NAMES: "\n".join(names), SCHEMES: "ptb", CATEGORIES: "NP"}
+    symbols: Any = SimpleNamespace(categories=["NP"])
+    return FunctionTagger({name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}, symbols, None)
+
+
+def test_names_of_functions_are_short_words() -> None:
+    names = ["S" * 100, *(f"F{number}" for number in range(61))]
+    assert tagger(names).names == names
+    with pytest.raises(ValueError, match="63 names; expected at most 62"):
+        tagger([*names, "SBJ"])
+    for name in ("", "S" * 101, "a b", "SBJ-1", "(", "a\x07"):
+        with pytest.raises(ValueError, match="is no function; expected a name such as SBJ"):
+            tagger(["LOC", name])

@@ -50,6 +50,11 @@ def test_files_of_several_pictures_are_numbered_with_equal_length():
     assert file_names("out/tree.svg", 10)[::9] == ["out/tree-01.svg", "out/tree-10.svg"]
 
 
+def test_latin_letters_need_no_font(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("treecrf.trees.drawing.render.without_font", lambda characters: characters)
+    assert characters_without_font([DrawableTree(Tree.parse("(\u0416 (NN a\u024f\u0250))"))]) == "\u0250\u0416"
+
+
 @needs_renderers
 def test_characters_that_no_font_has_are_found():
     assert characters_without_font([DrawableTree(Tree.parse("(S (NN \U0010fff0a))"))]) == "\U0010fff0"

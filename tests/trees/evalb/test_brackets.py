@@ -107,6 +107,12 @@ def test_indented_trees_are_joined(tmp_path):
     assert read_lines(str(tmp_path / "trees")) == joined
 
 
+@pytest.mark.parametrize("indent", [" ", "\t"])
+def test_one_space_or_tab_indents_a_tree(tmp_path, indent):
+    (tmp_path / "trees").write_text(f"(S\n{indent}(NN cow))\n", encoding="utf-8")
+    assert read_lines(str(tmp_path / "trees")) == [f"(S {indent}(NN cow))"]
+
+
 @pytest.mark.parametrize(
     "lines",
     [
