@@ -80,7 +80,7 @@ EDGES: dict[str, set[str]] = {
     },
     "training/export": {
         *("config", "files", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser"),
-        *("trees/notation", "training", "training/calibration"),
+        *("network/runtime", "trees/notation", "training", "training/calibration"),
     },
     "training/adaptation": {
         *("files", "arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "network/data"),

@@ -111,6 +111,18 @@ class TrainingRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TreebankPrecision:
+    """Trees of rounded products beside trees of float32 on one test set; scores over all sentences, in percent."""
+
+    name: str
+    precision: str  # int8 or int14 on a CPU, float16 on a GPU
+    sentences: int
+    f1: float
+    float32_f1: float
+    equal_trees: float  # trees that are the same with both, in percent
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelSpeed:
     """Speed and memory on the machine that packed the model."""
 
@@ -127,6 +139,7 @@ _PART_TYPES: dict[str, Callable[..., object]] = {
     "scores": TreebankScore,
     "well_formedness": TreebankWellFormedness,
     "calibration": TreebankCalibration,
+    "precisions": TreebankPrecision,
     "runs": TrainingRun,
 }
 
@@ -148,6 +161,7 @@ class ModelCard:
     labels: tuple[str, ...]
     tags: tuple[str, ...]
     recipe: str
+    precisions: tuple[TreebankPrecision, ...] = ()
     runs: tuple[TrainingRun, ...] = ()  # of the model and of its teachers
 
     @staticmethod
@@ -155,7 +169,7 @@ class ModelCard:
         path = folder / CARD_JSON
         fields = parse_json(read_regular_file(path), path)
         try:
-            fields = {"runs": (), **fields}  # older cards have none
+            fields = {"runs": (), "precisions": (), **fields}  # older cards have none
             fields["purpose"] = Purpose(**fields["purpose"])
             for name, kind in _PART_TYPES.items():
                 fields[name] = tuple(kind(**part) for part in fields[name])

@@ -22,6 +22,7 @@ from treecrf.parser.models.model_card import (
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import reliability
 from treecrf.training.config import Recipe
+from treecrf.training.export.precisions import compare_precisions
 from treecrf.trees.evalb import Rules
 from treecrf.trees.evalb.bootstrap import f1_interval
 from treecrf.trees.evalb.score import summarize
@@ -92,6 +93,7 @@ def measure_model(parser: Parser, folder: Path, files: ScoringFiles, *, rules: R
         "scores": tuple(score for score, _ in results),
         "well_formedness": tuple(entry for _, entry in results if entry),
         "calibration": _calibration(parser, tests) if parser.model_config.is_crf else (),
+        "precisions": compare_precisions(parser, folder, tests, unlimited_rules),
         "speed": _speed(parser, folder, [tree.words for gold in tests.values() for tree in gold]),
     }
 

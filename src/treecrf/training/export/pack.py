@@ -16,6 +16,7 @@ from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.training.export.card_files import new_card, save_card, unstated_purpose, unstated_treebank
 from treecrf.training.export.measurements import data_files, measure_model, recipe_files, treebank_name
+from treecrf.training.export.precisions import allow_half_precision
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 from treecrf.training.metrics_log import read_metrics
 from treecrf.trees.evalb import COLLINS, Rules, find_rules
@@ -50,6 +51,7 @@ def pack_model(
     save_parser_state(folder, _smaller_state(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
+    allow_half_precision(folder, measurements["precisions"])
     fields = {"commit": source_commit() if commit is None else commit, "data": described, "recipe": to_toml(recipe)}
     fields["runs"] = describe_runs(run, run_recipe, name=folder.name)
     card = new_card(folder, purpose, parser.vocabulary.labels, parser.vocabulary.tags, **fields, **measurements)
@@ -82,7 +84,10 @@ def _describe_run(name: str, folder: Path) -> TrainingRun:
 def renew_card(
     folder: Path, purpose: Purpose, treebanks: Mapping[str, TreebankInfo], *, data: Path, device: str | None = None
 ) -> ModelCard:
-    """Writes the card of a packed model again, with new texts and new scores."""
+    """Writes the card of a packed model again, with new texts and new scores.
+
+    The comparison of a precision that this device does not have stays as it is.
+    """
     card = ModelCard.load(folder)
     trained_on = tomllib.loads(card.recipe)["data"]
     described = _describe_data(
@@ -91,6 +96,10 @@ def renew_card(
     files = data_files(data, trained_on["train"], purpose.tests)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=scoring_rules(folder))
+    allow_half_precision(folder, measurements["precisions"])
+    measured = {each.precision for each in measurements["precisions"]}
+    elsewhere = [each for each in card.precisions if each.precision not in measured]
+    measurements["precisions"] = (*elsewhere, *measurements["precisions"])
     card = replace(card, purpose=purpose, size=model_bytes(folder), data=described, **measurements)
     save_card(card, folder)
     return card
