@@ -26,11 +26,12 @@ import torch
 
 from supar_baseline import supar_speed
 from treecrf.cli import main as treecrf
-from treecrf.corpus.inputs import InputFile, read_lines, split_words
+from treecrf.corpus.part_times import part_seconds
 from treecrf.parser import Parser
-from treecrf.parser.benchmark import PartTimer, time_runs
+from treecrf.parser.benchmark import time_runs
+from treecrf.parser.part_times import part_table
 from treecrf.parser.pipeline import DEFAULT_BATCHING
-from treecrf.training.reproduce.speed import SENTENCES, sample, time_parts
+from treecrf.training.reproduce.speed import SENTENCES, sample
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 
@@ -43,25 +44,6 @@ def parse_file(parser: Parser, source: Path, target: Path) -> None:
         treecrf(["parse", "--tokens", str(source), "-o", str(target)])
     if not target.exists():
         sys.exit("treecrf parse has failed")
-
-
-def part_seconds(parser: Parser, source: Path, target: Path) -> dict[str, float]:
-    """The seconds of each part of a run."""
-    timer = PartTimer(parser.device)
-    with timer.measure("read and split"):
-        lines = list(read_lines(InputFile(str(source), Path(source.name)), limit=1_000_000))
-        words = [split_words(line.text)[0] for line in lines]
-    with target.open("wb") as stream:
-        time_parts(parser, words, stream, timer)
-    return timer.seconds
-
-
-def print_parts(seconds: dict[str, float], sentences: int) -> None:
-    total = sum(seconds.values())
-    print(f"\n{'part':24} {'us/sentence':>12} {'share':>8}")
-    for name, part in seconds.items():
-        print(f"{name:24} {1e6 * part / sentences:12.2f} {100 * part / total:7.1f}%")
-    print(f"{'one after the other':24} {1e6 * total / sentences:12.2f}   {sentences / total:,.0f} sentences/s")
 
 
 def print_speed(parser: Parser, trees: list[Tree], source: Path, target: Path, repeats: int) -> float:
@@ -115,7 +97,7 @@ def main() -> None:
                 f"{supar:10,.0f} sentences/s; treecrf is {speed / supar:.1f}x" if isinstance(supar, float) else supar
             )
             print(f"SuPar    {ratio}")
-        print_parts(part_seconds(parser, source, target), len(trees))
+        print("", *part_table(part_seconds(parser, source, target), len(trees)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ EDGES: dict[str, set[str]] = {
         "training/export",
     },
     "training/reproduce": {
-        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/data", "network/nn"),
+        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/nn"),
         *("parser/decoding", "parser", "training", "training/calibration", "training/export"),
     },
     "corpus": {

@@ -27,6 +27,8 @@ def test_speed_and_latency_are_printed(tmp_path: Path, capsys: pytest.CaptureFix
     speeds = {unit: float(value.replace(",", "")) for value, unit in numbers}
     assert speeds.keys() == {"s", "sentences/s", "words/s", "ms"} and min(speeds.values()) >= 0
     assert speeds["words/s"] > speeds["sentences/s"] > 0
+    assert all(f"\n{part}" in output for part in ("read and split", "encode", "network", "text", "one after the other"))
+    assert "computes" not in output
 
 
 def test_random_sentences_resemble_real_text_and_are_reproducible() -> None:

@@ -1,9 +1,15 @@
 """`treecrf bench`: measures how fast a model parses on this machine."""
 
 import argparse
+import tempfile
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from treecrf.corpus.options import check_minimum
+from treecrf.corpus.options import ParseOptions, check_minimum
+
+if TYPE_CHECKING:
+    from treecrf.parser import Parser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,3 +36,24 @@ def run(args: argparse.Namespace) -> None:
     print(f"{f'{speed.sentences:,} sentences':22} {speed.sentences / speed.batch_seconds:10,.0f} sentences/s")
     print(f"{f'{speed.words:,} words':22} {speed.words / speed.batch_seconds:10,.0f} words/s")
     print(f"{f'one of {SHORT_WORDS} words':22} {1000 * speed.latency_seconds:10.2f} ms")
+    _print_parts(parser, args, speed.sentences)
+
+
+def _print_parts(parser: "Parser", args: argparse.Namespace, count: int) -> None:
+    """Prints the speed of `treecrf parse --tokens`, the time of its parts, and how busy the device is."""
+    from treecrf.corpus.part_times import file_seconds, part_seconds
+    from treecrf.parser.benchmark import sample_sentences
+    from treecrf.parser.part_times import busy_share, part_table
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "in.txt"), Path(folder, "out.mrg")
+        source.write_text(
+            "".join(f"{' '.join(words)}\n" for words in sample_sentences(parser, count)), encoding="utf-8"
+        )
+        options = ParseOptions(model=args.model, tokens=True, no_mbr=args.no_mbr)
+        seconds = file_seconds(parser, source, target, options, repeats=args.repeats)
+        parts = part_seconds(parser, source, target, mbr=not args.no_mbr)
+    print(f"from file to file      {count / seconds:10,.0f} sentences/s")
+    if parser.device != "cpu":
+        print(f"{f'{parser.device} computes':22} {100 * busy_share(parts, seconds):10.0f} % of the time")
+    print("", *part_table(parts, count), sep="\n")

@@ -31,7 +31,7 @@ class Speed(NamedTuple):
 def measure_speed(parser: Parser, *, sentences: int | None, repeats: int, mbr: bool) -> Speed:
     """Parses random sentences of the model's words, once as a warm-up and then `repeats` times."""
     count = sentences or _SENTENCES["cpu" if parser.device == "cpu" else "cuda"]
-    texts = random_sentences(parser.vocabulary.words or parser.vocabulary.labels, count)
+    texts = sample_sentences(parser, count)
     short = (texts[0] * SHORT_WORDS)[:SHORT_WORDS]
     return Speed(
         sentences=count,
@@ -39,6 +39,11 @@ def measure_speed(parser: Parser, *, sentences: int | None, repeats: int, mbr: b
         batch_seconds=median_seconds(lambda: list(parser.brackets_many(texts, mbr=mbr)), repeats),
         latency_seconds=median_seconds(lambda: parser.parse(short, mbr=mbr), 10 * repeats),
     )
+
+
+def sample_sentences(parser: Parser, count: int) -> list[list[str]]:
+    """Random sentences of a model's words."""
+    return random_sentences(parser.vocabulary.words or parser.vocabulary.labels, count)
 
 
 def random_sentences(words: Sequence[str], count: int) -> list[list[str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast
 import numpy as np
 
 from treecrf.arrays import Ints
-from treecrf.network.data.batch import SPECIAL, Batch, Scores
+from treecrf.network.data.batch import SPECIAL, Batch, Scores, sentence_lengths
 from treecrf.network.data.bucketing import Budget, sorted_batches
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
@@ -24,7 +24,7 @@ from treecrf.text import sentences as split_sentences
 from treecrf.threads import parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
-from treecrf.trees.treebank.word_table import TokenLines, select_sentences, sentence_lengths
+from treecrf.trees.treebank.word_table import TokenLines
 
 if TYPE_CHECKING:
     from treecrf.parser.parser import Parser
@@ -99,14 +99,18 @@ class Sentences:
         return sorted_batches(sentence_lengths(self.words), budget=budget, threads=threads)
 
     def select(self, indices: Sequence[int]) -> "Sentences":
-        words = select_sentences(self.words, indices)
+        words = _select(self.words, indices)
         return Sentences(
             [self.numbers[index] for index in indices],
             words,
-            words if self.model_words is self.words else select_sentences(self.model_words, indices),
+            words if self.model_words is self.words else _select(self.model_words, indices),
             None if self.tags is None else [self.tags[index] for index in indices],
             None if self.constraints is None else [self.constraints[index] for index in indices],
         )
+
+
+def _select(words: Sequence[Sequence[str]], indices: Sequence[int]) -> Sequence[Sequence[str]]:
+    return words.select(indices) if isinstance(words, TokenLines) else [words[index] for index in indices]
 
 
 MAX_WORDS = 5000  # words per sentence: parsing takes about 50 bytes for each pair of words

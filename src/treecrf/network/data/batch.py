@@ -5,13 +5,14 @@ index arrays that map each item to its sentence or word. The host computes these
 searches. Batches hold NumPy arrays; `nn.batch` copies them to torch tensors.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from treecrf.arrays import Floats, Ints, Mask
+from treecrf.trees.treebank.word_table import TokenLines
 
 Array = TypeVar("Array", bound=Any)  # a NumPy array, or a torch tensor on a device
 
@@ -106,6 +107,11 @@ class ArrayBatch(Generic[Array]):
         """The number of gold spans in the label loss."""
         spans = 2 * self.total_words - self.size if self.forest_cells is None else len(self.require("labels")[0])
         return spans - self.unseen_labels
+
+
+def sentence_lengths(sentences: Sequence[Sequence[str]]) -> Ints:
+    """The number of words of each sentence."""
+    return sentences.lengths if isinstance(sentences, TokenLines) else np.array(list(map(len, sentences)), np.int64)
 
 
 def char_fields(chars: Ints, lengths: Ints) -> dict[str, Ints]:

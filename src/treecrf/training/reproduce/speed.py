@@ -4,31 +4,27 @@ import random
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.network.data.batch import Batch
-from treecrf.network.nn import TensorBatch, TensorScores
+from treecrf.network.nn import TensorScores
 from treecrf.parser import Parser
 from treecrf.parser.benchmark import PartTimer, median_seconds, now
-from treecrf.parser.decoding import ExpectedF1, decode
-from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device, label_trees
-from treecrf.parser.pipeline import Words
+from treecrf.parser.decoding import ExpectedF1
+from treecrf.parser.decoding.device_decode import PendingTrees, label_trees
+from treecrf.parser.part_times import TensorDecode, time_parts
 from treecrf.training.reproduce import paper
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for what is slower
 REPEATS = 3
 _MBR = ("without MBR", "with MBR")
 
 PlainWords = Sequence[Sequence[str]]
-TensorDecode = Callable[..., PendingTrees]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
@@ -38,57 +34,6 @@ def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
     while len(sampled) < number:
         sampled += generator.sample(trees, min(len(trees), number - len(sampled)))
     return sampled
-
-
-@torch.no_grad()
-def time_parts(
-    parser: Parser,
-    sentences: Sequence[Words],
-    stream: IO[bytes],
-    timer: PartTimer,
-    *,
-    tensor_decode: TensorDecode | None = None,
-    mbr: bool = True,
-) -> None:
-    """Parses sentences into a file and measures each part. The parts do not overlap, unlike in `Parser.parse_many`.
-
-    A GPU decodes with `decode_on_device`, a CPU on NumPy arrays; `tensor_decode` replaces both.
-    """
-    if tensor_decode is None and parser.device != "cpu":
-        tensor_decode = partial(decode_on_device, expected_f1=parser.expected_f1)
-    writer = parser.tree_builder.bracket_writer(exact=False)
-    for start in range(0, len(sentences), parser.batching.window):
-        with timer.measure("sort into batches"):
-            window = parser.reader.window(sentences[start : start + parser.batching.window], start)
-            batches = window.batches(parser.batching.budget)
-        lines: dict[int, str] = {}
-        for indices in batches:
-            with timer.measure("encode"):
-                batch_sentences = window.select(indices)
-                batch = parser.numericalizer.collate(batch_sentences.model_words)
-            if tensor_decode is None:
-                with timer.measure("network"):
-                    scores = parser.scorer.score(batch)
-                with timer.measure("chart and labels"):
-                    decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1)
-            else:
-                decoded = _decode_tensors(parser, batch, timer, partial(tensor_decode, mbr=mbr))
-            with timer.measure("text"):
-                brackets = writer.lines(batch_sentences.words, decoded)
-                lines.update(zip(indices, brackets, strict=True))
-        with timer.measure("put in order and write"):
-            stream.write("\n".join([*(lines[index] for index in range(len(window))), ""]).encode())
-
-
-def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decode: TensorDecode) -> FlatTrees:
-    with timer.measure("copy to the device"):
-        tensors = TensorBatch.from_host(batch, pin_memory=parser.device != "cpu").to(parser.device)
-    with timer.measure("network"):
-        scores = parser.model.eval()(tensors)
-    with timer.measure("chart and labels"):
-        decoded = tensor_decode(scores)
-    with timer.measure("copy to the host"):
-        return decoded()
 
 
 def measure_speeds(parsers: dict[str, Parser], trees: Sequence[Tree]) -> dict[str, Any]:
@@ -169,7 +114,9 @@ def _part_microseconds(
     for _ in range(2):
         timer = PartTimer(parser.device)
         with (folder / "parts.mrg").open("wb") as stream:
-            time_parts(parser, words, stream, timer, tensor_decode=tensor_decode, mbr=mbr)
+            size = parser.batching.window
+            windows = (words[start : start + size] for start in range(0, len(words), size))
+            time_parts(parser, windows, stream, timer, tensor_decode=tensor_decode, mbr=mbr)
     return {part: 1e6 * seconds / len(words) for part, seconds in timer.seconds.items()}
 
 

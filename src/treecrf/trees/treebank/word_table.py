@@ -106,13 +106,3 @@ class SplitLines(NamedTuple):
     sentences: TokenLines | None  # None if a line is odd: too long, not UTF-8, with a zero byte or too many words
     has_words: npt.NDArray[np.bool_]  # of each line; lines without words are no sentences
     bytes: int  # with line ends
-
-
-def sentence_lengths(sentences: Sequence[Sequence[str]]) -> Int64Array:
-    """The number of words of each sentence."""
-    return sentences.lengths if isinstance(sentences, TokenLines) else np.array(list(map(len, sentences)), np.int64)
-
-
-def select_sentences(sentences: Sequence[Sequence[str]], indices: Sequence[int]) -> Sequence[Sequence[str]]:
-    """The sentences with these indices."""
-    return sentences.select(indices) if isinstance(sentences, TokenLines) else [sentences[index] for index in indices]
