@@ -7,9 +7,9 @@ glove.6B.100d.txt and the packages of raw_text.py in data/packages. KEY=VALUE re
 
 Steps that do not need each other run side by side, at most N of them (default: 6). The output of a step goes to
 runs/logs/STEP.part, which is renamed to STEP.log when the step has finished; the next call skips it, and a training
-that was stopped continues from its last checkpoint. The stages may run on different machines: `prepare` writes to data/
-and encoders/, `train` needs a GPU and writes to runs/, `finish` calibrates, trains functions and empty elements, and
-writes the model or its package.
+that was stopped continues from its last checkpoint. The stages may run on different machines: `prepare` writes all that
+training reads to data/, with encoders in few bytes, `train` needs a GPU and writes to runs/, `finish` calibrates,
+trains functions and empty elements, and writes the model or its package.
 """
 
 import argparse
@@ -37,6 +37,7 @@ class Model(NamedTuple):
 
     family: str  # models with the same prepared data and the same teachers
     prepare: str  # commands
+    encoders: tuple[str, ...]  # folders in encoders/
     dev: str  # treebanks whose development parts calibrate
     teachers: Mapping[str, str] = {"1": "train.seed=1", "2": "train.seed=2"}  # settings by name
     raw: str = ""  # commands that give raw sentences trees; TEACHER is the first teacher
@@ -44,6 +45,12 @@ class Model(NamedTuple):
     functions: str = ""  # arguments of train_functions.py
     empties: str = ""  # arguments of train_empties.py
     is_embedded: bool = False
+
+    def encoder_commands(self, arguments: str) -> str:
+        """The commands that change all encoders: a verb and two folders."""
+        verb, source, target = arguments.split()
+        command = f"python recipes/models/encoder_bytes.py {verb}"
+        return "".join(f"{command} {source}/{name} {target}/{name}\n" for name in self.encoders)
 
 
 ENGLISH = Model(
@@ -58,11 +65,12 @@ python recipes/models/raw_text.py data/packages $trees data/constructions/*.mrg 
 cat data/raw/redwoods.txt data/raw/packages.txt > data/raw/sentences.txt
 python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/raw/sentences.txt $trees
 """,
+    encoders=("all-mpnet-base-v2", "bert-base-cased", "ms-marco-minilm-l12"),
     dev="masc gum genia craft",  # without mctb, whose gold trees are partly random
     teachers={
         "mpnet-1": "train.seed=1",
         "mpnet-2": "train.seed=2 train.learning_rate=1e-4 train.head_multiplier=10",
-        "cased": "train.seed=3 model.transformer=encoders/bert-base-cased",
+        "cased": "train.seed=3 model.transformer=runs/encoders/bert-base-cased",
     },
     raw="treecrf parse --resume --model TEACHER --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz",
     pack="--vectors 20000 --weight-step 0.2",
@@ -83,6 +91,7 @@ python recipes/models/prune_pieces.py encoders/multilingual-e5-small encoders/e5
     data/icepahc/train.mrg.gz data/icepahc/train_running.mrg.gz \\
     data/farpahc/train.mrg.gz data/farpahc/train_running.mrg.gz
 """,
+    encoders=("e5-is",),
     dev="icepahc greynir",
     functions="icepahc=data/icepahc/train.full.mrg.gz:8000 greynir=data/greynir/train.full.mrg.gz "
     "--dev data/icepahc/dev.full.mrg.gz",
@@ -101,8 +110,8 @@ def e5_model(name: str, treebank: str, prepare: str = "", functions: bool = Fals
     command = "python recipes/models/prune_pieces.py --language"
     prune = f"{command} {name} encoders/multilingual-e5-small encoders/e5-{name} data/{treebank}/train.mrg.gz"
     full_trees = f"{treebank}=data/{treebank}/train.full.mrg.gz --dev data/{treebank}/dev.full.mrg.gz"
-    functions_of_trees = full_trees if functions else ""
-    return Model(family=name, prepare=f"{prepare}\n{prune}\n", dev=treebank, functions=functions_of_trees)
+    own = {"prepare": f"{prepare}\n{prune}\n", "encoders": (f"e5-{name}",)}
+    return Model(family=name, dev=treebank, functions=full_trees if functions else "", **own)
 
 
 def templates(name: str) -> str:
@@ -125,7 +134,7 @@ MODELS = {
     "is": ICELANDIC,
     "ja": e5_model("ja", "keyaki", KEYAKI, functions=True),
     "pt": e5_model("pt", "floresta"),
-    "zh": Model(family="zh", prepare=CHINESE, dev="sinica", pack="--weight-step 0.4"),
+    "zh": Model(family="zh", prepare=CHINESE, encoders=("bert-zh",), dev="sinica", pack="--weight-step 0.4"),
 }
 
 
@@ -150,15 +159,16 @@ def training(run: str, recipe: str, settings: str) -> str:
 def steps_of(name: str, settings: str = "") -> Iterator[Step]:
     """Yields the steps of a model; `settings` replace settings of all recipes."""
     model = MODELS[name]
-    data, needs = f"{model.family}-data", []
-    yield Step("prepare", data, model.prepare)
+    data, encoders, needs = f"{model.family}-data", f"{model.family}-encoders", []
+    yield Step("prepare", data, model.prepare + model.encoder_commands("pack encoders data/encoders"))
+    yield Step("train", encoders, model.encoder_commands("unpack data/encoders runs/encoders"), (data,))
     for teacher, differences in model.teachers.items():
         run = f"{model.family}-teacher-{teacher}"
-        yield Step("train", run, training(run, f"{model.family}-teacher", f"{differences} {settings}"), (data,))
+        yield Step("train", run, training(run, f"{model.family}-teacher", f"{differences} {settings}"), (encoders,))
         needs.append(run)
     if model.raw:
         needs.append(f"{model.family}-raw")
-        yield Step("train", needs[-1], model.raw.replace("TEACHER", f"runs/{needs[0]}"), (data, needs[0]))
+        yield Step("train", needs[-1], model.raw.replace("TEACHER", f"runs/{needs[0]}"), (needs[0],))
     yield Step("train", name, training(name, name, settings), tuple(needs))
     yield from finishing_steps(name, model)
 

