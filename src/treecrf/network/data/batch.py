@@ -114,6 +114,16 @@ def sentence_lengths(sentences: Sequence[Sequence[str]]) -> Ints:
     return sentences.lengths if isinstance(sentences, TokenLines) else np.array(list(map(len, sentences)), np.int64)
 
 
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """The numbers from each start on, as many as its count, one range after the other.
+
+    >>> ranges(np.array([10, 7, 20]), np.array([2, 0, 3])).tolist()
+    [10, 11, 20, 21, 22]
+    """
+    ends = np.cumsum(counts)
+    return np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+
+
 def char_fields(chars: Ints, lengths: Ints) -> dict[str, Ints]:
     """The fields of distinct words with characters (u, c)."""
     starts = np.arange(len(chars)) * chars.shape[1]

@@ -13,7 +13,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from treecrf.arrays import Ints
-from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, char_fields, sentence_lengths
+from treecrf.network.data.batch import (
+    BOS,
+    EOS,
+    IGNORED,
+    PAD,
+    SPECIAL,
+    UNK,
+    Batch,
+    char_fields,
+    ranges,
+    sentence_lengths,
+)
 from treecrf.network.data.subwords import SubwordTokenizer, build_segments
 from treecrf.network.data.vocabulary import Forest, GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
@@ -279,7 +290,7 @@ def _pad_rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
 def _pad_sentences(values: Ints, lengths: Ints, *, begin: int, end: int, padding: int) -> Ints:
     """The values of all words as padded sentences with a start and an end, (b, n + 2)."""
     grid = np.full((len(lengths), int(lengths.max()) + 2), padding, dtype=np.int64)
-    grid[:, 1:-1][np.arange(lengths.max()) < lengths[:, None]] = values
+    grid.ravel()[ranges(np.arange(len(lengths)) * grid.shape[1] + 1, lengths)] = values
     grid[:, 0] = begin
     grid[np.arange(len(lengths)), lengths + 1] = end
     return grid

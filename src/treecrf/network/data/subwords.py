@@ -17,6 +17,7 @@ import numpy as np
 
 from treecrf.arrays import Ints
 from treecrf.files import DamagedFileError, parse_json
+from treecrf.network.data.batch import ranges
 from treecrf.network.data.pieces import Splitter, piece_ids, piece_splitter
 from treecrf.network.data.tokenizer_check import check_tokenizer, embedding_count
 
@@ -342,27 +343,25 @@ def build_segments(
     of pieces, and `lengths` is the number of words of each sentence. A sentence with too many pieces is split into
     overlapping segments. The vector of each piece is taken from the segment in which it has most context on both sides.
     """
-    word_ends = np.cumsum(counts)
-    flat = pieces.ravel()[np.repeat(rows * pieces.shape[1] - word_ends + counts, counts) + np.arange(word_ends[-1])]
-    ends = word_ends[np.cumsum(lengths) - 1]  # the end of each sentence in `flat`
+    flat = pieces.ravel()[ranges(rows * pieces.shape[1], counts)]
+    ends = np.cumsum(counts)[np.cumsum(lengths) - 1]  # the end of each sentence in `flat`
     segments = np.array(_split_sentences([0, *ends.tolist()], tokenizer.segment_size - 2), dtype=np.int64)
     sentence, start, end, used_start, used_end = segments.T
-    at = start[:, None] + np.arange((end - start).max())  # (w, p - 2)
-    is_inside, is_used = at < end[:, None], (at >= used_start[:, None]) & (at < used_end[:, None])
-    grid = np.full((len(segments), at.shape[1] + 2), tokenizer.pad_id, dtype=np.int64)
+    width = int((end - start).max()) + 2
+    first_places = np.arange(len(segments)) * width
+    grid = np.full((len(segments), width), tokenizer.pad_id, dtype=np.int64)
     grid[:, 0] = tokenizer.begin_id
-    grid[:, 1:-1][is_inside] = flat[at[is_inside]]
+    grid.ravel()[ranges(first_places + 1, end - start)] = flat[ranges(start, end - start)]
     grid[np.arange(len(segments)), end - start + 1] = tokenizer.end_id
-    index = np.arange(grid.size).reshape(grid.shape)
+    used_places = ranges(first_places + 1 + used_start - start, used_end - used_start)
     numbers = np.arange(len(lengths))
     first, last = np.searchsorted(sentence, numbers), np.searchsorted(sentence, numbers, side="right") - 1
     begins = numbers * (int(lengths.max()) + 2)
-    words = np.repeat(begins + 1 - np.cumsum(lengths) + lengths, lengths) + np.arange(len(counts))
     return {
         "pieces": grid,
         "segment_lengths": end - start + 2,
-        "piece_index": np.concatenate([index[:, 1:-1][is_used], index[first, 0], index[last, (end - start + 1)[last]]]),
-        "piece_words": np.concatenate([np.repeat(words, counts), begins, begins + lengths + 1]),
+        "piece_index": np.concatenate([used_places, first_places[first], (first_places + end - start + 1)[last]]),
+        "piece_words": np.concatenate([np.repeat(ranges(begins + 1, lengths), counts), begins, begins + lengths + 1]),
         "piece_counts": np.concatenate([np.repeat(counts, counts), np.ones(2 * len(lengths), np.int64)]),
     }
 
