@@ -75,6 +75,8 @@ soak: $(DEVELOPMENT)
 	$(BIN)/python tests/adversarial/soak_bulk_runs.py
 	$(BIN)/python benchmarks/attack_server.py
 	$(BIN)/python benchmarks/attack_server.py --same-address
+	$(BIN)/python benchmarks/attack_search.py limits
+	$(BIN)/python benchmarks/attack_search.py others
 	$(BIN)/python tests/adversarial/soak_server.py --minutes $(MINUTES)
 
 # random changes of the source that the tests of its module do not notice
