@@ -138,6 +138,13 @@ def test_a_subject_ends_before_the_comma_after_an_apposition() -> None:
         ),
         ("(S (NP-SBJ (-NONE- *)) (NP-VOC (NNP Ann)) (VP (VB go)))", [None]),
         ("(S (NP-SBJ-1 (-NONE- *-1)) (VP (VB go)))", [None]),
+        ("(S (NP-SBJ-1 (-NONE- *-2)) (S (NP-2 (-NONE- *-1)) (VP (VB go))))", [None]),
+        (
+            "(S (NP-SBJ-1 (NNS cats)) (VP (VBP seem) (S (NP-SBJ-2 (-NONE- *-1)) (VP (TO to) (VP (VB try) (S (NP-SBJ-3 "
+            "(-NONE- *PRO*-2)) (VP (TO to) (VP (VB want) (S (NP-SBJ (-NONE- *PRO*-3)) (VP (TO to) "
+            "(VP (VB go))))))))))))",
+            ["cats", "cats", "cats", "cats"],
+        ),
         ("(S (NP-SBJ (PRP I)) (NP-ADV (NN myself)) (VP (VBP go)))", ["I"]),
         ("(S (NP-ADV (NN so)) (S-SBJ (VP (VBG going))) (VP (VBZ is) (ADJP-PRD (JJ good))))", ["going", None]),
     ],
