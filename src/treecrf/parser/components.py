@@ -14,6 +14,7 @@ from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser.decoding import ExpectedF1
+from treecrf.parser.decoding.attachments import Attachments
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
@@ -243,6 +244,11 @@ class Components(TextSplitter):
         from treecrf.parser.full_trees import FullTreeBuilder  # not at the top: most parsing does not need it
 
         return FullTreeBuilder(self)
+
+    @cached_property
+    def attachments(self) -> Attachments:
+        """The attachments that make two trees the same reading."""
+        return Attachments(self._labels.strings, self.vocabulary.tags, self.language)
 
     def tree_distribution(self, scores: Scores, *, choices: int = 0) -> TreeDistribution:
         """The distribution over trees that the scores of a batch define, on the host."""

@@ -356,6 +356,7 @@ class Parser(Distributions):
             beta=self.calibration,
             tree_calibration=self.tree_calibration,
             tag_names=self.vocabulary.tags,
+            attachments=self.attachments,
             grammar=None if self.expected_f1 is None or scores.tags is None else self.expected_f1.grammar,
         )
         trees = list(self._build_trees(sentences, decoded))

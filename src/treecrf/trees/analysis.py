@@ -35,16 +35,14 @@ class Constituent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the best readings of a sentence, given by its most probable tree.
+    """One of the best readings of a sentence, given by its best tree.
 
-    A reading differs from every better one in an attachment or in the label of a phrase of two or more words, not only
-    in constituents over one word, in unary chains of which one contains the other (`S VP` and `VP`), in the place of
-    punctuation, or in a bracket around the head of a phrase. `probability` is a sum over trees that differ only in
-    these, among the most probable trees. The tree has the tags, and over single words the constituents, that the
-    grammar supports best for this tree; without a grammar it has the most probable ones. `log_prob` and `calibrated`
-    are the log-probability and the calibrated probability of the tree alone; with the tree of the analysis, calibrated
-    probabilities of all alternatives sum to at most 1. `constituents` follow `tree.spans()`, in
-    their order. `differences` describe the changes from the first alternative.
+    Trees are the same reading if every word depends on the same word in both, and if the same words are verbs or heads
+    of clauses. `probability` sums the trees of the reading among the most probable trees of the sentence. The tree has
+    the tags, and over single words the constituents, that the grammar supports best for this tree; without a grammar it
+    has the most probable ones. `log_prob` and `calibrated` are the log-probability and the calibrated probability of
+    the tree alone; with the tree of the analysis, calibrated probabilities of all alternatives sum to at most 1.
+    `constituents` follow `tree.spans()`, in their order. `differences` describe the changes from the first alternative.
     """
 
     tree: Tree

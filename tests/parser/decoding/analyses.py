@@ -2,13 +2,14 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import islice
 from unittest import mock
 
 import pytest
 
+from parser.decoding.attachment_rules import reading
 from parser.decoding.random_scores import (
     LABELS,
     Derivations,
@@ -20,6 +21,7 @@ from parser.decoding.random_scores import (
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode, tree_search
 from treecrf.parser.decoding.analysis import Analyzer
+from treecrf.parser.decoding.attachments import Attachments
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.decode import BracketDistribution
@@ -54,7 +56,7 @@ def analyze_all(
     mbr: bool = True,
     threshold: float = 0.0,
     excluded: Collection[int] = (),
-    trees_per_reading: float = 10_000,  # so that the sums over the trees of a reading are complete
+    trees_per_reading: Sequence[float] = (10_000,),  # so that the sums over the trees of a reading are complete
     **search: object,
 ) -> list[Analysis]:
     brackets = BracketDistribution.of(scores)
@@ -65,7 +67,12 @@ def analyze_all(
     trees = [from_spans(list(islice(spans, 2 * len(words) - 1)), words) for words in leaves]
     distribution = TreeDistribution(scores=scores, labels=labels, root="TOP", choices=10, excluded=excluded)
     analyzer = Analyzer(
-        trees=distribution, brackets=brackets, beta=BetaCalibration(), tree_calibration=TreeCalibration(), tag_names=()
+        trees=distribution,
+        brackets=brackets,
+        beta=BetaCalibration(),
+        tree_calibration=TreeCalibration(),
+        tag_names=(),
+        attachments=Attachments(labels.strings, ("_",), "en"),
     )
     limits = {"_TREES_PER_READING": trees_per_reading, "_LOG_RATIO": 20.0}
     with mock.patch.multiple(tree_search, **limits):
@@ -105,70 +112,31 @@ def check(analysis: Analysis, derivations: Derivations) -> None:
 
 
 def readings(log_probs: dict[Tree, float]) -> list[tuple[Tree, float]]:
-    """The most probable tree of each reading and the reading's probability, in the order of the search.
+    """The most probable tree of each reading and the reading's probability, the most probable reading first.
 
-    The search takes the sums over constituents of single words, the most probable first. Each is the first of a new
-    reading, or belongs to the first reading whose phrases are at the same places, with unary chains that contain its
-    chains or are contained in them. Inner brackets of phrases do not count.
+    The tree is the most probable one with those phrases of two or more words whose trees have the highest sum.
     """
-    groups: dict[Phrases, list[Tree]] = defaultdict(list)
+    by_phrases: dict[Phrases, list[Tree]] = defaultdict(list)
     for tree in log_probs:
-        groups[phrases(tree)].append(tree)
-    ordered = sorted(groups, key=lambda key: -sum(math.exp(log_probs[tree]) for tree in groups[key]))
-    found: dict[Phrases, list[Tree]] = {}
-    by_places: dict[tuple[tuple[int, int], ...], list[Phrases]] = defaultdict(list)
-    for key in ordered:
-        outer = without_inner(key)
-        others = by_places[tuple(place for place, _ in outer)]
-        same = next((better for better in others if is_same_reading(outer, without_inner(better))), None)
-        if same is None:
-            others.append(key)
-        found.setdefault(key if same is None else same, []).extend(groups[key])
-    sums = [
-        (max(groups[key], key=log_probs.__getitem__), sum(math.exp(log_probs[tree]) for tree in trees))
-        for key, trees in found.items()
+        by_phrases[phrases(tree)].append(tree)
+    sums = {key: sum(math.exp(log_probs[tree]) for tree in trees) for key, trees in by_phrases.items()}
+    groups: dict[object, list[Phrases]] = defaultdict(list)
+    for key in sorted(sums, key=lambda key: -sums[key]):
+        groups[reading(by_phrases[key][0])].append(key)
+    best = [
+        (max(by_phrases[keys[0]], key=log_probs.__getitem__), sum(map(sums.__getitem__, keys)))
+        for keys in groups.values()
     ]
-    return sorted(sums, key=lambda reading: -reading[1])
+    return sorted(best, key=lambda found: -found[1])
 
 
-@cache
-def without_inner(phrases: Phrases) -> Phrases:
-    """The phrases without inner brackets, such as the second NP of `(NP (NP x) (PP y))`."""
-    left = dict(phrases)
-    for (start, end), chain in sorted(phrases, key=lambda phrase: phrase[0][1] - phrase[0][0]):
-        inside = [other for other in left if start <= other[0] and other[1] <= end and other != (start, end)]
-        children = [
-            each
-            for each in inside
-            if not any(other != each and other[0] <= each[0] and each[1] <= other[1] for other in inside)
-        ]
-        heads = [child for child in children if {*left[child]} & {*chain} & {*tree_search._PROJECTIONS}]
-        if len(heads) != 1 or len(left[heads[0]]) > 1:
-            continue
-        (head,) = heads
-        others = [child for child in children if child != head]
-        if head[0] == start and others:
-            is_inner = sum(other[1] - other[0] for other in others) == end - head[1]
-        else:
-            is_inner = head[1] == end and not others and left[head] != ("VP",)
-        if is_inner:
-            del left[head]
-    return tuple(sorted(left.items()))
-
-
-def phrases(tree: Tree) -> tuple[tuple[tuple[int, int], tuple[str, ...]], ...]:
+def phrases(tree: Tree) -> Phrases:
     """The unary chains below the root over two or more words."""
     chains: dict[tuple[int, int], tuple[str, ...]] = {}
     for start, end, label in [] if tree.is_leaf else tree.spans()[1:]:
         if end - start > 1:
             chains[start, end] = (*chains.get((start, end), ()), label)
     return tuple(sorted(chains.items()))
-
-
-def is_same_reading(key: Phrases, better: Phrases) -> bool:
-    return [position for position, _ in key] == [position for position, _ in better] and all(
-        {*chain} <= {*other} or {*other} <= {*chain} for (_, chain), (_, other) in zip(key, better, strict=True)
-    )
 
 
 def satisfies(tree: Tree, constraints: Constraints) -> bool:

@@ -75,7 +75,8 @@ def test_the_calibrated_probabilities_of_a_sentences_trees_have_the_order_of_the
     parser = random_parser(TREES)
     parser.tree_calibration = TreeCalibration(0.5, 0.2, 1.0, -0.4)
     analysis = parser.analyze(TREES[3].words, k=8)
-    calibrated = [alternative.calibrated for alternative in analysis.alternatives]
+    by_probability = sorted(analysis.alternatives, key=lambda alternative: -alternative.log_prob)
+    calibrated = [alternative.calibrated for alternative in by_probability]
     assert len(set(calibrated)) == 8 and sorted(calibrated, reverse=True) == calibrated
     assert analysis.calibrated == parser.tree_calibration(analysis.log_prob, len(TREES[3].words))
     assert analysis.calibrated <= calibrated[0]

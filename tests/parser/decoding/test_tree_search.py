@@ -1,23 +1,30 @@
 """The most probable readings against the enumeration of all trees."""
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import product
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from parser.decoding.analyses import analyze, constrain, few_scores, readings, satisfies
+from parser.decoding.attachment_rules import reading
 from parser.decoding.label_grammars import COUNTS, TAGS, make_label_grammar, productions_log_prob
 from parser.decoding.label_grammars import LABELS as GRAMMAR_LABELS
 from parser.decoding.random_scores import LABELS, REPEATED, derivations, random_scores, tree_probabilities
+from treecrf.parser.decoding import tree_search
+from treecrf.parser.decoding.attachments import Attachments
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.expected_f1 import TAG_WEIGHT
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
-from treecrf.parser.decoding.tree_search import _GRAMMAR_ORDER, _Shapes, find_readings, fit_words
+from treecrf.parser.decoding.tree_search import _GRAMMAR_ORDER, Reading, _Enumeration, find_readings, fit_words
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans, unary_chain
 
+WORDS = {"attachments": Attachments(GRAMMAR_LABELS, TAGS, "en"), "tags": TAGS[:2]}
 CHAINS = ("S", "VP", "S VP", "(S)")
 
 
@@ -60,7 +67,7 @@ def test_a_search_that_is_stopped_says_so(k: int) -> None:
         calls.append(1)
         return len(calls) > 2
 
-    stopped, exact = (analyze(scores, k=20, trees_per_reading=12, should_stop=stop) for stop in (should_stop, None))
+    stopped, exact = (analyze(scores, k=20, trees_per_reading=(12,), should_stop=stop) for stop in (should_stop, None))
     assert exact.alternatives_exact and not stopped.alternatives_exact and len(calls) == 3
     assert {other.tree for other in stopped.alternatives} <= {other.tree for other in exact.alternatives}
 
@@ -72,23 +79,23 @@ def test_a_search_is_exact_if_it_is_stopped_after_enough_readings(k: int) -> Non
 
 
 def test_a_search_that_reaches_its_limit_says_so() -> None:
-    limited = analyze(random_scores([14], labels=len(LABELS), seed=8), k=8, trees_per_reading=0.5)
+    limited = analyze(random_scores([14], labels=len(LABELS), seed=8), k=8, trees_per_reading=(0.5,))
     assert not limited.alternatives_exact and 0 < len(limited.alternatives) < 8
 
 
 def test_a_reading_with_the_last_ranked_label_may_not_be_exact() -> None:
     labels = (*(f"X{number}" for number in range(14)), "(S)")
     scores = random_scores([2], labels=len(labels), scale=0.5)
-    assert analyze(scores, labels=LabelSet(labels), k=5).alternatives_exact
+    assert analyze(scores, labels=LabelSet(labels), k=1).alternatives_exact
     assert not analyze(scores, labels=LabelSet(labels), k=12).alternatives_exact
 
 
 def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     constraint = Constraints(require=[(3, 7, "NP")], forbid=[(0, 1), (0, 2, "NP")])
     scores = constrain(random_scores([12], labels=len(LABELS), seed=6), constraint)
-    whole = analyze(scores, k=8, trees_per_reading=12)
+    whole = analyze(scores, k=8, trees_per_reading=(12,))
     monkeypatch.setattr("treecrf.parser.decoding.tree_distribution._BLOCK", 5)
-    assert analyze(scores, k=8, trees_per_reading=12) == whole
+    assert analyze(scores, k=8, trees_per_reading=(12,)) == whole
     assert all(satisfies(alternative.tree, constraint) for alternative in whole.alternatives)
 
 
@@ -112,12 +119,12 @@ def test_a_grammar_chooses_the_tags_and_the_constituents_over_single_words(seed:
     assert scores.tags is not None
     odds = scores.tags[0] - scores.tags[0].max(-1, keepdims=True)
     excess = grammar.tag_log_probs - grammar.tag_log_probs[scores.tags[0].argmax(-1)][:, None]
-    found = find_readings(distribution, 0, 5).readings
-    fit, supports = fit_words(found, distribution, 0, grammar)
-    for reading, fitted, support in zip(found, map(fit, range(len(found))), supports, strict=True):
-        phrases = [(position, label) for position, label in reading.tree if position[1] - position[0] > 1]
+    found = find_readings(distribution, 0, 5, **WORDS).readings
+    fit = fit_words(found, distribution, 0, grammar)
+    for each, fitted, support in zip(found, map(fit.reading, range(len(found))), fit.support, strict=True):
+        phrases = [(position, label) for position, label in each.tree if position[1] - position[0] > 1]
         assert [item for item in sorted(fitted.tree) if item[0][1] - item[0][0] > 1] == phrases
-        assert fitted.log_prob == reading.log_prob
+        assert fitted.log_prob == each.log_prob
 
         def value(words: Sequence[int | None], tags: Sequence[int], phrases: list = phrases) -> float:
             """The log-odds of the labels and tags of words, and the log-probability of the tree's productions."""
@@ -137,29 +144,30 @@ def test_a_grammar_chooses_the_tags_and_the_constituents_over_single_words(seed:
         assert support == pytest.approx(best, abs=1e-2)
 
 
-def test_readings_are_ordered_by_probability_and_the_grammar_after_the_most_probable_one() -> None:
-    scores = random_scores([4], labels=len(GRAMMAR_LABELS), tags=len(TAGS), seed=3, scale=2.0)
+@pytest.mark.parametrize("seed", range(3, 7))
+def test_readings_are_ordered_by_probability_and_the_grammar_after_the_most_probable_one(seed: int) -> None:
+    scores = random_scores([3], labels=len(GRAMMAR_LABELS), tags=len(TAGS), seed=seed, scale=2.0)
     distribution = TreeDistribution(scores=scores, labels=LabelSet(GRAMMAR_LABELS), root="TOP", choices=10)
     grammar = make_label_grammar(Grammar(COUNTS), 0.02)
-    plain, found = (find_readings(distribution, 0, 6, grammar=each).readings for each in (None, grammar))
-    _, support = fit_words(found, distribution, 0, grammar)
-    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(found, support, strict=True)]
-    assert found[0].log_prob == plain[0].log_prob == max(reading.log_prob for reading in found)
-    assert order[1:] == sorted(order[1:], reverse=True) and len(plain) == len(found) == 6
-
-
-def test_trees_that_differ_in_punctuation_and_inner_brackets_are_one_reading() -> None:
-    labels = LabelSet(("NP", "PP", "VP", "S", "S VP", ""))
-    shapes = _Shapes.of(labels, [True, True, True, True, True, True, False])
-
-    def signature(*spans: tuple[int, int, str]) -> object:
-        return shapes.signature(tuple(sorted(((start, end), labels.strings.index(name)) for start, end, name in spans)))
-
-    flat = signature((0, 6, "NP"), (2, 4, "PP"), (4, 6, "PP"))
-    assert flat == signature((0, 6, "NP"), (0, 4, "NP"), (0, 2, "NP"), (2, 4, "PP"), (4, 7, "PP"))
-    assert flat == signature((0, 6, "NP"), (0, 2, "NP"), (2, 4, "PP"), (4, 6, "PP"))
-    assert flat != signature((0, 6, "NP"), (2, 6, "PP"), (4, 6, "PP"))
-    assert flat != signature((0, 6, "VP"), (2, 4, "PP"), (4, 6, "PP"))
-    compound = signature((0, 4, "NP"), (0, 2, "NP"))
-    assert compound != signature((0, 4, "NP")) == signature((0, 4, "NP"), (1, 4, "NP"))
-    assert signature((0, 4, "VP"), (1, 4, "S VP")) != signature((0, 4, "VP"))
+    with mock.patch.multiple(tree_search, _TREES_PER_READING=(1000,), _LOG_RATIO=1e9):
+        found = find_readings(distribution, 0, 1000, grammar=grammar, **WORDS).readings
+    trees = [Reading(tree, score) for tree, score in _Enumeration(distribution, 0, count=1000)]
+    fit = fit_words(trees, distribution, 0, grammar)
+    groups: dict[object, list[int]] = defaultdict(list)
+    for number, fitted in enumerate(map(fit.reading, range(len(trees)))):
+        spans = [Span(*position, GRAMMAR_LABELS[label]) for position, label in fitted.tree]
+        leaves = [Tree(TAGS[tag], ("w",)) for tag in fitted.tags]
+        groups[reading(from_spans(spans, leaves))].append(number)
+    log_probs = np.array([tree.log_prob for tree in trees]) - distribution.log_z[0]
+    expected = {
+        fit.reading(max(numbers, key=lambda n: log_probs[n] + fit.support[n])).tree: numbers
+        for numbers in groups.values()
+    }
+    assert {each.tree for each in found} == expected.keys()
+    for each in found:
+        assert each.log_prob == pytest.approx(np.logaddexp.reduce(log_probs[expected[each.tree]]), abs=1e-6)
+    assert sum(math.exp(each.log_prob) for each in found) == pytest.approx(1)
+    order = [
+        float(np.logaddexp.reduce((log_probs + _GRAMMAR_ORDER * fit.support)[expected[each.tree]])) for each in found
+    ]
+    assert found[0].log_prob == max(each.log_prob for each in found) and order[1:] == sorted(order[1:], reverse=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from treecrf.parser.decoding.attachments import Attachments
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import BracketDistribution
@@ -28,6 +29,7 @@ class Analyzer:
     beta: BetaCalibration
     tree_calibration: TreeCalibration
     tag_names: Sequence[str]
+    attachments: Attachments
     grammar: LabelGrammar | None = None
 
     def analyze(
@@ -41,7 +43,7 @@ class Analyzer:
         log_probs = self.trees.log_probs(trees).tolist()
         rows = self.brackets.rows() if marginals else iter([None] * len(trees))
         for sentence, (tree, log_prob, row) in enumerate(zip(trees, log_probs, rows, strict=True)):
-            found = self._find_readings(sentence, tree.words, k, should_stop)
+            found = self._find_readings(sentence, tree, k, should_stop)
             alternatives = tuple(self._alternatives(sentence, found, tree.preterminals()))
             calibrated = self.tree_calibration(log_prob, len(tree.words))
             yield Analysis(
@@ -55,13 +57,19 @@ class Analyzer:
                 marginals=row,
             )
 
-    def _find_readings(
-        self, sentence: int, words: Sequence[str], k: int, should_stop: Callable[[], bool] | None
-    ) -> Readings:
+    def _find_readings(self, sentence: int, tree: Tree, k: int, should_stop: Callable[[], bool] | None) -> Readings:
         if not k:
             return Readings([], True)
-        is_word = [any(map(str.isalnum, word)) for word in words]
-        return find_readings(self.trees, sentence, k, is_word=is_word, grammar=self.grammar, should_stop=should_stop)
+        return find_readings(
+            self.trees,
+            sentence,
+            k,
+            attachments=self.attachments,
+            tags=tree.tags,
+            is_word=[any(map(str.isalnum, word)) for word in tree.words],
+            grammar=self.grammar,
+            should_stop=should_stop,
+        )
 
     def _alternatives(self, sentence: int, found: Readings, leaves: Sequence[Tree]) -> Iterator[Alternative]:
         strings = self.trees.labels.strings

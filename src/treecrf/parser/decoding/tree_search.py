@@ -1,13 +1,12 @@
-"""The best readings of a sentence: its most probable trees without those that differ in trifles alone.
+"""The best readings of a sentence: its most probable trees, one for all trees with the same attachments.
 
-Trifles are constituents over one word, unary chains of which one contains the other (`S VP` and `VP`), the place of
-punctuation, and whether a phrase has a bracket of its own label around its head: `(NP (NP x) (PP y) (PP z))` and
-`(NP (NP (NP x) (PP y)) (PP z))` have the same attachments. The search enumerates the trees whose constituents over
-single words are summed out, the most probable first. A tree that differs from a better one in trifles alone belongs to
-the better one's reading, and any other tree is a new reading. The probability of a reading sums its enumerated trees.
+The search enumerates the trees whose constituents over single words are summed out, the most probable first. The
+grammar chooses the tags and the constituents over single words of each tree. Trees with the same attachments, see
+`attachments.py`, are one reading, and its probability sums them.
 
-The first reading is the most probable one. The others are ordered by probability and by the grammar, because the labels
-of spans are independent of each other in the model, so that probable ones may make an ill-formed tree.
+The first reading is the most probable one. The others are ordered by the sum over their trees of probability and the
+grammar's support, because the labels of spans are independent of each other in the model, so that probable ones may
+make an ill-formed tree. The tree of a reading is the best one by both, where the support counts in full.
 
 The enumeration is an A* search. A partial tree has some spans that are not expanded yet. Its bound adds the scores of
 their best subtrees to its score, so the first complete tree is the best one. A span is expanded by one of its options:
@@ -15,28 +14,25 @@ a label or no constituent, and a split. When an option is taken, the span's next
 """
 
 import heapq
-import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, reduce
-from itertools import accumulate, count
-from operator import or_
+from functools import cache
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.arrays import Doubles, Ints
+from treecrf.parser.decoding.attachments import Attachments
 from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.expected_f1 import possible_tags, rank_tags
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
-from treecrf.trees.treebank.binarize import LabelSet
 
-_TREES_PER_READING = 12  # trees that are enumerated for each reading, at most
-_LOG_RATIO = 12.0  # trees less probable than the best one by this factor are not enumerated
+_TREES_PER_READING = (10, 40)  # trees that are enumerated for each reading; the second time if there are few readings
+_LOG_RATIO = 12.0  # more trees are not enumerated if they are less probable than the best one by this factor
 _GRAMMAR_ORDER = 0.25  # weight of the grammar's log-probabilities in the order of readings
 _WORD_CHOICES = 4  # labels of a single word that a grammar chooses from
 _MIN_TAG_ODDS = -9.0  # smallest log-odds of a tag
-_PROJECTIONS = ("NP", "VP", "ADJP", "ADVP", "PP", "QP")  # labels of phrases whose inner brackets are trifles
 
 Constituents = tuple[tuple[Position, int], ...]  # the positions and label ids of a tree's constituents, sorted
 _Span = tuple[int, int, bool]  # start, end, and whether the span is a right child
@@ -150,131 +146,79 @@ def find_readings(
     sentence: int,
     k: int,
     *,
+    attachments: Attachments,
+    tags: Sequence[str],
     is_word: Sequence[bool] = (),
     grammar: LabelGrammar | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Readings:
-    """The k best readings; `is_word` is false for punctuation.
+    """The k best readings; `tags` are the words' tags without a grammar, and `is_word` is false for punctuation.
 
     The search ends early after some trees, or when `should_stop` returns true. It then has at least one reading.
     """
-    most_trees = int(_TREES_PER_READING * k)
-    enumeration = _Enumeration(distribution, sentence, count=most_trees + 1)
-    shapes = _Shapes.of(distribution.labels, is_word or [True] * enumeration.length)
-    found: dict[tuple[Position, ...], list[_Found]] = defaultdict(list)  # by the places of phrases
-    readings: list[_Found] = []
-    is_exact = not distribution.all_derivations  # the enumeration is in the order of left-binarized derivations
-    is_complete, best = True, -math.inf
-    for number, (tree, score) in enumerate(enumeration):
-        best = max(best, score)
-        if score < best - _LOG_RATIO and len(readings) >= k:
-            break
-        if number == most_trees or (found and should_stop is not None and should_stop()):
-            is_complete = False
-            break
-        is_exact &= len(readings) >= k or enumeration.is_exact(tree)
-        places, labels = shapes.signature(tree)
-        same = next((other for other in found[places] if all(map(_is_related, labels, other.labels))), None)
-        if same is None:
-            readings.append(_Found(tree, labels, [score]))
-            found[places].append(readings[-1])
+    for trees_per_reading in _TREES_PER_READING:
+        limit = int(trees_per_reading * k)
+        enumeration = _Enumeration(distribution, sentence, count=limit + 1)
+        found, is_complete = _best_trees(enumeration, limit, int(_TREES_PER_READING[0] * k), should_stop)
+        phrases, scores = [tree for tree, _ in found], np.array([score for _, score in found])
+        log_probs = np.minimum(0.0, scores - distribution.log_z[sentence])
+        words = enumeration.word_constituents()
+        trees = [Reading((*tree, *words), log_prob) for tree, log_prob in zip(phrases, log_probs.tolist(), strict=True)]
+        if grammar is None or enumeration.length == 1:
+            fitted = FittedWords(trees.__getitem__, np.zeros(len(trees)))
+            symbols = np.tile(attachments.symbols(tags), (len(trees), 1))
         else:
-            same.scores.append(score)
-    is_exact &= is_complete or len(readings) >= k
-    log_z, words = float(distribution.log_z[sentence]), enumeration.word_constituents()
-    log_probs = [min(0.0, float(np.logaddexp.reduce(reading.scores)) - log_z) for reading in readings]
-    candidates = [
-        Reading((*reading.tree, *words), log_prob) for reading, log_prob in zip(readings, log_probs, strict=True)
-    ]
-    candidates.sort(key=lambda reading: -reading.log_prob)
-    if grammar is None or enumeration.length == 1:
-        return Readings(candidates[:k], is_exact)
-    fitted, support = fit_words(candidates, distribution, sentence, grammar)
-    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(candidates, support, strict=True)]
-    others = sorted(range(1, len(order)), key=lambda number: -order[number])
-    return Readings(list(map(fitted, (0, *others[: k - 1]))), is_exact)
+            fitted = fit_words(trees, distribution, sentence, grammar)
+            symbols = attachments.tags[fitted.tags]
+        groups: dict[bytes, list[int]] = {}
+        for number, key in enumerate(attachments.keys(phrases, symbols, is_word or [True] * enumeration.length)):
+            groups.setdefault(key, []).append(number)
+        if is_complete or len(groups) >= k or len(found) < limit:
+            break
+    last = [*groups.values()][k - 1][0] if len(groups) >= k else len(trees)
+    is_exact = not distribution.all_derivations  # the enumeration is in the order of left-binarized derivations
+    is_exact &= (is_complete or len(groups) >= k) and all(map(enumeration.is_exact, phrases[: last + 1]))
+    order = log_probs + _GRAMMAR_ORDER * fitted.support
+    ranked = sorted(groups.values(), key=lambda numbers: -float(np.logaddexp.reduce(order[numbers])))
+    first = max(ranked, key=lambda numbers: float(np.logaddexp.reduce(log_probs[numbers])))
+    ranked = [first, *(numbers for numbers in ranked if numbers is not first)]
+    return Readings([_best_tree(numbers, log_probs, fitted) for numbers in ranked[:k]], is_exact)
 
 
-class _Found(NamedTuple):
-    """A reading: its most probable tree, the labels of its phrases as bits, and the log-potentials of its trees."""
-
-    tree: Constituents
-    labels: tuple[int, ...]
-    scores: list[float]
-
-
-class _Phrase(NamedTuple):
-    """A phrase of two or more words that are not punctuation, with its labels as bits, and the phrases in it."""
-
-    start: int
-    end: int
-    labels: int
-    children: "list[_Phrase]"
+def _best_trees(
+    enumeration: _Enumeration, most: int, fewest: int, should_stop: Callable[[], bool] | None
+) -> tuple[list[tuple[Constituents, float]], bool]:
+    """The best trees with their log-potentials, and whether they are all; `fewest` trees however improbable."""
+    found: list[tuple[Constituents, float]] = []
+    for tree, score in enumeration:
+        is_improbable = len(found) >= fewest and score < found[0][1] - _LOG_RATIO
+        if is_improbable or len(found) == most or (found and should_stop is not None and should_stop()):
+            return found, False
+        found.append((tree, score))
+    return found, True
 
 
-class _Shapes(NamedTuple):
-    """The phrases of a tree without trifles."""
-
-    bits: list[int]  # the constituents of each label
-    projections: int  # bits of the labels whose inner brackets are trifles
-    verb_phrase: int  # the bit of VP, whose inner bracket is a trifle only at its start
-    places: list[int]  # the number of words before each fencepost, without punctuation
-
-    @staticmethod
-    def of(labels: LabelSet, is_word: Sequence[bool]) -> "_Shapes":
-        by_name = dict(zip(labels.strings, labels.bits, strict=True))
-        projections = reduce(or_, (by_name.get(name, 0) for name in _PROJECTIONS))
-        return _Shapes(labels.bits, projections, by_name.get("VP", 0), [0, *accumulate(map(int, is_word))])
-
-    def signature(self, tree: Constituents) -> tuple[tuple[Position, ...], tuple[int, ...]]:
-        """The places of the phrases of a tree in order, and their labels as bits."""
-        by_place: dict[Position, int] = {}  # by start and negative end, so that phrases sort before those in them
-        bits, places = self.bits, self.places
-        for (start, end), label in tree:
-            start, end = places[start], places[end]
-            if end - start > 1:
-                by_place[start, -end] = by_place.get((start, -end), 0) | bits[label]
-        stack: list[_Phrase] = [_Phrase(0, self.places[-1], 0, [])]
-        finished: list[tuple[Position, int]] = []
-        for (start, negative_end), labels in sorted(by_place.items()):
-            while -negative_end > stack[-1].end:
-                finished += self._finish(stack.pop())
-            phrase = _Phrase(start, -negative_end, labels, [])
-            stack[-1].children.append(phrase)
-            stack.append(phrase)
-        while stack:
-            finished += self._finish(stack.pop())
-        finished.sort()
-        return tuple([place for place, _ in finished]), tuple([labels for _, labels in finished])
-
-    def _finish(self, phrase: _Phrase) -> list[tuple[Position, int]]:
-        """The children of a phrase, without a child that is only its inner bracket."""
-        heads = [child for child in phrase.children if child.labels & phrase.labels & self.projections]
-        inner = heads[0] if len(heads) == 1 and self._is_inner(heads[0], phrase) else None
-        return [((child.start, child.end), child.labels) for child in phrase.children if child is not inner]
-
-    def _is_inner(self, child: _Phrase, phrase: _Phrase) -> bool:
-        """Whether phrases follow the child, as in `(NP (NP x) (PP y))`, or words precede it: `(NP the (NP x))`."""
-        if child.labels & (child.labels - 1):
-            return False  # a unary chain
-        others = [other for other in phrase.children if other is not child]
-        if child.start == phrase.start and others:
-            return sum(other.end - other.start for other in others) == phrase.end - child.end
-        return child.end == phrase.end and not others and not child.labels & self.verb_phrase
+def _best_tree(numbers: list[int], log_probs: Doubles, fitted: "FittedWords") -> Reading:
+    """The best tree of a reading by probability and support, with the log-probability of the reading."""
+    best = numbers[int((log_probs + fitted.support)[numbers].argmax())]
+    return fitted.reading(best)._replace(log_prob=min(0.0, float(np.logaddexp.reduce(log_probs[numbers]))))
 
 
-def _is_related(labels: int, others: int) -> bool:
-    """Whether one unary chain contains the other."""
-    return labels & others in (labels, others)
+class FittedWords(NamedTuple):
+    """Trees with the tags and the constituents over single words that suit them best."""
+
+    reading: Callable[[int], Reading]  # the tree with a number
+    support: Doubles  # (trees,) the sum of the log-odds of tags and words, and the log-probability of productions
+    tags: Ints | None = None  # (trees, words)
 
 
 def fit_words(
     readings: Sequence[Reading], distribution: TreeDistribution, sentence: int, grammar: LabelGrammar
-) -> tuple[Callable[[int], Reading], list[float]]:
+) -> "FittedWords":
     """Finds the tags and the constituents over single words that the grammar supports best.
 
     A constituent over a word has the log-odds of its label, a tag its own, and the tree the log-probability of its
-    productions. Returns a function that gives the reading of a number with these, and their sum for each reading.
+    productions.
     """
     length = int(distribution.scores.lengths[sentence])
     choices = min(_WORD_CHOICES, distribution.best_labels[0].shape[-1])
@@ -325,4 +269,4 @@ def fit_words(
         tree = tuple(((start, end), label) for start, end, label in spans)
         return readings[number]._replace(tree=tree, tags=tuple(all_tags[number].tolist()))
 
-    return fitted, (sums / grammar.weight).tolist()
+    return FittedWords(fitted, sums / grammar.weight, all_tags)

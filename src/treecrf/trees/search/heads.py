@@ -1,8 +1,9 @@
 """Head rules: which child of a constituent is its head.
 
 `COLLINS` has the rules of Collins (1999, pages 236 to 238) with the additions that Tregex uses, and NML like NP.
-`CHINESE` has rules for the Chinese Treebank. A rule is a direction and a list of categories, and the first rule that
-finds a child decides:
+`CHINESE` has rules for the Chinese Treebank. `READINGS` has other rules for English, by which the object of a
+preposition and the verb of a subordinate clause are heads. A rule is a direction and a list of categories, and the
+first rule that finds a child decides:
 
 - "left", "right": the first category of the list that any child has; of several such children the leftmost, rightmost;
 - "leftdis", "rightdis": the leftmost or rightmost child that has any category of the list.
@@ -136,6 +137,15 @@ COLLINS = HeadRules(
     default=(("left", ()),),
     conjunctions=frozenset(("CC", "CONJP")),
     punctuation=frozenset(("''", "``", "-LRB-", "-RRB-", ".", ":", ",")),
+)
+READINGS = HeadRules(
+    _read_rules("readings"),
+    default=(
+        ("leftdis", ("VP", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD")),
+        ("left", ("S", "SINV", "SQ", "SBARQ", "SBAR")),
+        ("right", ("ADJP", "JJ", "NP", "NN", "NNS", "NNP", "NNPS", "PP", "ADVP")),
+        ("left", ()),
+    ),
 )
 CHINESE = HeadRules(_read_rules("zh"), default=(("right", ()),))
 
