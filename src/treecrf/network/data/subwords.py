@@ -9,9 +9,8 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -344,39 +343,50 @@ def build_segments(
     overlapping segments. The vector of each piece is taken from the segment in which it has most context on both sides.
     """
     flat = pieces.ravel()[ranges(rows * pieces.shape[1], counts)]
-    ends = np.cumsum(counts)[np.cumsum(lengths) - 1]  # the end of each sentence in `flat`
-    segments = np.array(_split_sentences([0, *ends.tolist()], tokenizer.segment_size - 2), dtype=np.int64)
-    sentence, start, end, used_start, used_end = segments.T
-    width = int((end - start).max()) + 2
-    first_places = np.arange(len(segments)) * width
-    grid = np.full((len(segments), width), tokenizer.pad_id, dtype=np.int64)
+    sentence_ends = np.cumsum(counts)[np.cumsum(lengths) - 1]
+    segments = _split_sentences(sentence_ends, tokenizer.segment_size - 2)
+    sizes = segments.ends - segments.starts
+    width = int(sizes.max()) + 2
+    places = np.arange(len(sizes)) * width
+    grid = np.full((len(sizes), width), tokenizer.pad_id, dtype=np.int64)
     grid[:, 0] = tokenizer.begin_id
-    grid.ravel()[ranges(first_places + 1, end - start)] = flat[ranges(start, end - start)]
-    grid[np.arange(len(segments)), end - start + 1] = tokenizer.end_id
-    used_places = ranges(first_places + 1 + used_start - start, used_end - used_start)
-    numbers = np.arange(len(lengths))
-    first, last = np.searchsorted(sentence, numbers), np.searchsorted(sentence, numbers, side="right") - 1
-    begins = numbers * (int(lengths.max()) + 2)
+    grid.ravel()[ranges(places + 1, sizes)] = flat[ranges(segments.starts, sizes)]
+    grid.ravel()[places + sizes + 1] = tokenizer.end_id
+    used_sizes = segments.used_ends - segments.used_starts
+    used_places = ranges(places + 1 + segments.used_starts - segments.starts, used_sizes)
+    last = np.cumsum(segments.counts) - 1
+    first = last + 1 - segments.counts
+    begins = np.arange(len(lengths)) * (int(lengths.max()) + 2)
     return {
         "pieces": grid,
-        "segment_lengths": end - start + 2,
-        "piece_index": np.concatenate([used_places, first_places[first], (first_places + end - start + 1)[last]]),
+        "segment_lengths": sizes + 2,
+        "piece_index": np.concatenate([used_places, places[first], (places + sizes + 1)[last]]),
         "piece_words": np.concatenate([np.repeat(ranges(begins + 1, lengths), counts), begins, begins + lengths + 1]),
         "piece_counts": np.concatenate([np.repeat(counts, counts), np.ones(2 * len(lengths), np.int64)]),
     }
 
 
-def _split_sentences(borders: list[int], size: int) -> list[tuple[int, int, int, int, int]]:
-    """Splits sentences between piece borders into segments of at most `size` that overlap by half.
+class _Segments(NamedTuple):
+    """Segments of sentences, as places among the pieces of all sentences."""
 
-    A segment is its sentence, its start and end, and the start and end of the pieces whose vectors are taken from it.
-    """
-    segments = []
-    for sentence, (start, end) in enumerate(pairwise(borders)):
-        used_start = start
-        while end - start > size:
-            used_end = start + size // 2 + size // 4
-            segments.append((sentence, start, start + size, used_start, used_end))
-            start, used_start = start + size // 2, used_end
-        segments.append((sentence, start, end, used_start, end))
-    return segments
+    starts: Ints
+    ends: Ints
+    used_starts: Ints  # the pieces whose vectors are taken from the segment
+    used_ends: Ints
+    counts: Ints  # segments of each sentence
+
+
+def _split_sentences(ends: Ints, size: int) -> _Segments:
+    """Splits sentences that end at these pieces into segments of at most `size` that overlap by half."""
+    lengths = np.diff(ends, prepend=0)
+    counts = 1 + np.maximum(0, -((size - lengths) // (size // 2)))
+    numbers = ranges(np.zeros_like(counts), counts)  # of the segments of each sentence
+    is_last = numbers == np.repeat(counts - 1, counts)
+    starts, sentence_ends = np.repeat(ends - lengths, counts) + numbers * (size // 2), np.repeat(ends, counts)
+    return _Segments(
+        starts,
+        np.where(is_last, sentence_ends, starts + size),
+        starts + np.where(numbers > 0, size // 4, 0),
+        np.where(is_last, sentence_ends, starts + size // 2 + size // 4),
+        counts,
+    )
