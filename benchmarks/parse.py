@@ -1,7 +1,7 @@
 """Times parsing from a file of sentences to a file of trees, against SuPar, and the parts of it.
 
-    python benchmarks/parse.py TREEBANK.mrg.gz [--model en] [--sentences 20000] [--device cuda] [--repeats 5]
-        [--window 8192] [--batch-words 40000] [--batch-cells 4000000] [--prefetch 2]
+    python benchmarks/parse.py TREEBANK.mrg.gz [--model en] [--sentences 20000] [--device cuda] [--precision float16]
+        [--repeats 5] [--window 8192] [--batch-words 40000] [--batch-cells 4000000] [--prefetch 2]
 
 `treecrf parse --tokens` parses the treebank's sentences, repeated as often as needed in a fixed random order. The time
 includes everything except the loading of the model. The first run is a warm-up, which compiles kernels; the median is
@@ -62,6 +62,7 @@ def parse_arguments() -> argparse.Namespace:
     options.add_argument("treebank", help="a file of trees, whose words are parsed")
     options.add_argument("--model", default="en", help="an installed model or a folder")
     options.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options.add_argument("--precision", help="float32, float16, int8 or int14")
     options.add_argument("--sentences", type=int, help="default: 20,000 on a GPU, 500 on a CPU")
     options.add_argument("--supar-sentences", type=int, help="default: 2,000 on a GPU, 200 on a CPU; 0 skips SuPar")
     options.add_argument("--repeats", type=int, default=5)
@@ -78,11 +79,11 @@ def main() -> None:
     treebank = list(read_trees(args.treebank))
     trees = sample(treebank, count)
     words = sum(len(tree.words) for tree in trees) / len(trees)
-    parser = Parser.load(args.model, args.device)
+    parser = Parser.load(args.model, args.device, precision=args.precision)
     batching = {name: getattr(args, name) for name in BATCHING_OPTIONS if getattr(args, name) is not None}
     kind = "cpu" if parser.device == "cpu" else "cuda"
     DEFAULT_BATCHING[kind] = replace(DEFAULT_BATCHING[kind], **batching)
-    device = parser if kind == "cpu" else torch.cuda.get_device_name()
+    device = parser if kind == "cpu" else f"{torch.cuda.get_device_name()}, {parser}"
     print(f"{device}, torch {torch.__version__}, {args.model}: {len(trees):,} sentences of {words:.1f} words")
     print(parser.batching)
     with tempfile.TemporaryDirectory() as temporary:

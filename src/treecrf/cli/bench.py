@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--repeats", type=int, default=3, metavar="N", help="number of measurements (default: 3)")
     add("--no-mbr", action="store_true", help="find the trees with the best scores instead of MBR decoding")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
+    add("--precision", choices=("float32", "float16", "int8", "int14"), help="as of `treecrf parse`")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> None:
 
     check_minimum(args, sentences=1, repeats=1)
     started = time.perf_counter()
-    parser = Parser.load(args.model, args.device)
+    parser = Parser.load(args.model, args.device, precision=args.precision)
     load_seconds = time.perf_counter() - started
     speed = measure_speed(parser, sentences=args.sentences, repeats=args.repeats, mbr=not args.no_mbr)
     print(f"{args.model} on {device_name(parser.device)}, {'without' if args.no_mbr else 'with'} MBR")
