@@ -12,6 +12,8 @@ from treecrf.corpus.inputs import (
     Line,
     RecordFields,
     find_inputs,
+    has_line_records,
+    has_records,
     is_json_lines,
     is_parquet,
     join_paragraphs,
@@ -120,6 +122,12 @@ def read(path: Path, data: bytes, limit: int = 20) -> list[Line]:
     return list(read_lines(InputFile(str(path), Path(path.name)), limit=limit))
 
 
+@pytest.mark.parametrize("name", ["a.mrg", "a.mrg.gz", "a.jsonl", "a.parquet", "a.csv", "a.tsv.gz"])
+def test_records_are_told_apart_from_lines_of_text_by_the_name(name: str) -> None:
+    assert has_records(name) and not has_records(name.replace("a.", "a")) and not has_records("a.txt.gz")
+    assert has_line_records(name) == (name in ("a.jsonl", "a.parquet")) and has_line_records("a.txt")
+
+
 def test_lines_end_at_line_feeds_and_have_their_size(tmp_path: Path) -> None:
     lines = read(tmp_path / "in.txt", "\ufeffa\u2028b\r\n\n\ufeffc".encode())
     assert [(line.text, line.size) for line in lines] == [("a\u2028b", 10), ("", 1), ("\ufeffc", 4)]
@@ -134,7 +142,8 @@ def test_lines_that_cannot_be_read_have_a_problem(tmp_path: Path) -> None:
     assert long.problem.startswith("a line of 23 bytes; the limit is 20") and long.size == 23
     assert bad.problem.startswith("byte 2 of the line, 0xff, is not UTF-8") and bad.text == ""
     assert "as in UTF-16" in wide.problem and wide.text == ""
-    assert read(tmp_path / "in.txt", b"a\0b\n")[0].text == "a\0b"
+    for text in ("a\0b", "hello wo\0rld", "\0hello world"):
+        assert read(tmp_path / "in.txt", f"{text}\n".encode())[0].text == text
     assert read(tmp_path / "in.txt", "Go!".encode("utf-16-le"))[0].problem == wide.problem
     assert not read(tmp_path / "in.txt", "Go".encode("utf-16-le"))[0].problem
     assert not read(tmp_path / "in.txt", b"\0" * 8)[0].problem

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.outputs import Sink
 from treecrf.corpus.parse_files import LineParser, parse_files
 from treecrf.parser import Parser
-from treecrf.trees.tree import Tree
+from treecrf.trees.tree import Tree, parse_trees
 from treecrf.trees.treebank import word_table
 
 TREES = toy_trees(30, seed=3)
@@ -153,6 +154,37 @@ def test_records_have_no_paragraphs(parser: Parser, tmp_path: Path) -> None:
         file = InputFile(str(tmp_path / name), Path(name))
         with pytest.raises(ValueError, match="--paragraphs is for text files"):
             line_parser.parse_files([file], None, lambda *_: None, resume=False)
+
+
+def test_paragraphs_of_a_text_file_are_parsed_as_one_text(
+    parser: Parser, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "in.txt").write_text("The cat\nsleeps.\n\nWe sing. They see the\ncat. We sing.\n")
+    line_parser = LineParser(parser, ParseOptions(paragraphs=True), pytest.fail)
+    line_parser.parse_files([InputFile(str(tmp_path / "in.txt"), Path("in.txt"))], None, lambda *_: None, resume=False)
+    lines = capsysbinary.readouterr().out.decode().splitlines()
+    words = [[" ".join(tree.words) for tree in parse_trees(text)] for text in lines]
+    assert words == [["The cat sleeps ."], ["We sing .", "They see the cat .", "We sing ."]]
+
+
+@pytest.mark.parametrize("output_format", ["pretty", "brackets"])
+def test_only_drawn_trees_have_colors_on_a_terminal(
+    parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output_format
+) -> None:
+    (tmp_path / "in.txt").write_text("the cat\n")
+    colors: list[bool] = []
+
+    @contextmanager
+    def open_sink(*_: object, is_colored: bool, **__: object) -> Iterator[Sink]:
+        colors.append(is_colored)
+        yield RecordingSink()
+
+    monkeypatch.setattr(module, "open_sink", open_sink)
+    file, options = InputFile(str(tmp_path / "in.txt"), Path("in.txt")), ParseOptions(tokens=True, format=output_format)
+    for has_colors in (True, False):
+        monkeypatch.setattr(module, "has_colors", lambda _, value=has_colors: value)
+        LineParser(parser, options, pytest.fail).parse_files([file], None, lambda *_: None, resume=False)
+    assert colors == [output_format == "pretty", False]
 
 
 def test_only_parquet_outputs_have_rows(parser: Parser) -> None:

@@ -164,6 +164,22 @@ def test_compiled_code_equals_the_definition(spans: int) -> None:
     assert best.tolist() == expected_best.tolist()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])  # compiled and not
+def test_ranked_labels_have_the_expected_constituents_minus_the_threshold(dtype: type) -> None:
+    random = np.random.default_rng(4)
+    constituents = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 1], [0, 0, 0]], np.float64)
+    utility = ExpectedF1(threshold=0.4, constituents=constituents, counts=constituents.sum(1))
+    scores, marginals = random.normal(0, 1, (5, 4)).astype(dtype), random.random(5).astype(dtype)
+    ranked = utility.rank_labels(scores, marginals, choices=3)
+    probabilities = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    for span, labels in enumerate(ranked.labels.tolist()):
+        assert labels == np.argsort(-scores[span])[:3].tolist()
+        assert ranked.probabilities[span] == pytest.approx(probabilities[span, labels], abs=1e-6)
+        for label, value in zip(labels, ranked.utility[span], strict=True):
+            expected = marginals[span] * probabilities[span] @ (constituents @ constituents[label])
+            assert value == pytest.approx(expected - 0.4 * constituents[label].sum(), abs=1e-5)
+
+
 def test_no_sentence_has_too_many_candidates() -> None:
     scores = random_scores(LENGTHS, labels=len(GRAMMAR_LABELS), tags=3, seed=5, scale=0.01)
     marginals = np.where(np.isnan(scores.spans), 0, np.float32(0.9))  # far more than a tree has

@@ -47,7 +47,7 @@ def test_errors_can_be_pickled():
     ("text", "column"),
     [
         *[("NP < (NN", 8), ("NP & VP", 3), ("S < =n", 5), ("NP < /a(b/", 7), ("名詞 < (", 6), ("S <\nNP <0 NN", 8)],
-        ("\nNP & VP", 4),
+        *[("\nNP & VP", 4), ("NP & VP\n< S", 3), ("S\n< NP <0 NN\n< S", 8)],
     ],
 )
 def test_an_error_has_a_caret_under_the_place(text, column):
@@ -57,7 +57,7 @@ def test_an_error_has_a_caret_under_the_place(text, column):
     assert error.offset == column
     *_, line, caret = str(error).split("\n")
     before = text[:column].rpartition("\n")[2]
-    assert line.startswith(f"  {before}") and caret.strip() == "^"
+    assert line == f"  {before}{text[column:].partition(chr(10))[0]}" and caret.strip() == "^"
     assert len(caret) - 1 == 2 + len(before) + sum(character > "\u2e80" for character in before)
 
 

@@ -167,9 +167,10 @@ def group_coordinations(label: str, children: list[Unit]) -> Coordination:
 
 
 def _group_first_coordination(label: str, children: list[Unit]) -> Coordination:
-    first, last = _conjunction_range(children)
-    if first < 0:
+    conjunctions = _conjunctions(children)
+    if not conjunctions:
         return children, []
+    first, last = conjunctions[0], conjunctions[-1]
     left, right = _neighbor(children, first, -1), _neighbor(children, last, 1)
     if label == "S" and _joins_flat_clauses(children, first):
         return _group_segments(children, "S")
@@ -185,12 +186,11 @@ def _joins_flat_clauses(children: list[Unit], conjunction: int) -> bool:
     return all({"NP", "VP"} <= {child.label for child in side} for side in sides)
 
 
-def _conjunction_range(children: list[Unit]) -> tuple[int, int]:
-    """The positions of the first and the last conjunction that have a word on both sides; -1 if there is none."""
+def _conjunctions(children: list[Unit]) -> list[int]:
+    """The positions of the conjunctions that have words on both sides."""
     content = [index for index, child in enumerate(children) if _is_word(child) and child.label not in _FILLERS]
     between = range(content[0], content[-1]) if content else ()
-    positions = [index for index in between if children[index].label in CONJUNCTIONS]
-    return (positions[0], positions[-1]) if positions else (-1, -1)
+    return [index for index in between if children[index].label in CONJUNCTIONS]
 
 
 def _neighbor(children: list[Unit], index: int, step: int) -> Unit:
