@@ -117,6 +117,8 @@ def read_examples(parser: Parser, trees: Sequence[Tree], scheme: int, counts: Fu
         for key, label in zip(_keys(full.constituents), full.labels, strict=True):
             gold.setdefault(key, label)
         rows = np.flatnonzero(np.isin(batch.constituents.labels, counts.categories[scheme]))
+        if not len(rows):
+            continue  # the mean loss of no constituent is no number
         labels = [gold.get(key) for key in _keys(batch.constituents)]
         functions = [None if (label := labels[row]) is None else split_label(label).functions for row in rows.tolist()]
         vectors = torch.from_numpy(batch.vectors.astype(np.float16))
