@@ -13,6 +13,7 @@ from treecrf.corpus.inputs import LineBatch, line_batches, read_stream, split_wo
 from treecrf.corpus.token_batches import TokenBatch, TokenReader
 from treecrf.trees.treebank import word_table
 from treecrf.trees.treebank.lines import open_stream
+from treecrf.trees.treebank.word_table import WordTable
 
 pytestmark = pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
 LIMIT, MOST_WORDS = 20, 4
@@ -49,7 +50,7 @@ def batch_fields(batch: TokenBatch | LineBatch) -> Batch:
 
 
 def read_tokens(stream: Any, path: str = "in.txt", *, first: int = 1, block: int = 4) -> list[Batch]:
-    reader = TokenReader(longest_line=LIMIT, most_words=MOST_WORDS)
+    reader = TokenReader(WordTable, longest_line=LIMIT, most_words=MOST_WORDS)
     return list(map(batch_fields, reader.batches(stream, path, lambda items: items, first=first, block_lines=block)))
 
 
@@ -99,13 +100,13 @@ def test_a_long_line_is_not_kept() -> None:
     assert batch[1] == [f"a line of {8192 * 499:,} bytes; the limit is 20, and --max-line-bytes raises it"]
 
 
-def test_a_table_is_replaced_when_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_batches, "_MAX_WORDS", 5)
-    reader = TokenReader(longest_line=100, most_words=9)
-    stream = io.BytesIO(b"".join(b"a%d b%d\n" % (number, number) for number in range(12)))
+def test_each_batch_asks_for_its_table() -> None:
+    tables = [WordTable(), WordTable()]
+    reader = TokenReader(iter([tables[0], *tables]).__next__, longest_line=100, most_words=9)
+    stream = io.BytesIO(b"".join(b"a%d b%d\n" % (number, number) for number in range(6)))
     batches = reader.batches(stream, "in.txt", lambda items: items, first=1, block_lines=2)
-    tables = [batch.sentences.table for batch in batches if isinstance(batch, TokenBatch)]
-    assert [len(table) for table in tables] == [8] * 6 and len(set(tables)) == 3
+    used = [batch.sentences.table for batch in batches if isinstance(batch, TokenBatch)]
+    assert used == [tables[0], *tables] and list(map(len, tables)) == [8, 4]
 
 
 def test_the_iterator_that_waits_for_input_is_marked() -> None:
@@ -116,6 +117,6 @@ def test_the_iterator_that_waits_for_input_is_marked() -> None:
             waits.append(True)
             yield item
 
-    reader = TokenReader(longest_line=LIMIT, most_words=MOST_WORDS)
+    reader = TokenReader(WordTable, longest_line=LIMIT, most_words=MOST_WORDS)
     list(reader.batches(SlowStream(b"a\nb\nc\n", 2), "in.txt", while_reading, first=1, block_lines=2))
     assert len(waits) == 3

@@ -17,7 +17,9 @@ from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.device_pipeline import DeviceDecoder, prefetch
 from treecrf.parser.pipeline import DEFAULT_BATCHING, BatchDecoder, Sentences
+from treecrf.trees.treebank import word_table
 from treecrf.trees.treebank.well_formed import count_productions
+from treecrf.trees.treebank.word_table import LineLimits, WordTable
 
 TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
@@ -100,6 +102,29 @@ def test_batches_of_a_gpu_may_be_prefetched(parser: Parser, count: int) -> None:
     windows = [parser.reader.window(words) for words in ([], SENTENCES[:5], [], SENTENCES[5:])]
     decoded = device_decoder(parser).decode_windows(enumerate(windows), parser._build_trees, batching)
     assert list(decoded) == list(enumerate([[], expected[:5], [], expected[5:]]))
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+@pytest.mark.parametrize("most", [3, 1000])
+def test_split_lines_are_parsed_on_a_gpu_like_lists_of_words(
+    most: int, parser: Parser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = list(parser.brackets_many(SENTENCES))
+    text = "\n".join(map(" ".join, SENTENCES)).encode()
+    lines = WordTable().split(text, LineLimits(100, 100_000, 1000, 100)).sentences
+    assert lines is not None
+    score = SpanModel.score_on_device
+
+    def with_little_memory(self: SpanModel, batch: Batch) -> object:
+        if batch.size > most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return score(self, batch)
+
+    monkeypatch.setattr(SpanModel, "score_on_device", with_little_memory)
+    batching = replace(DEFAULT_BATCHING["cuda"], batch_words=50)
+    build = parser._bracket_builder(exact=True)
+    decoded = device_decoder(parser).decode_windows([(1, parser.reader.window(lines))], build, batching)
+    assert list(decoded) == [(1, expected)]
 
 
 def test_one_thread_starts_batches_and_others_build_results(parser: Parser) -> None:

@@ -139,7 +139,8 @@ class LineParser:
 
     @cached_property
     def _token_reader(self) -> TokenReader:
-        return TokenReader(longest_line=self.options.max_line_bytes, most_words=self.options.word_limit)
+        table, options = self.parser.numericalizer.word_table, self.options
+        return TokenReader(table, longest_line=options.max_line_bytes, most_words=options.word_limit)
 
     def write_header(self, sink: Sink) -> None:
         """Writes the header of a table at the beginning of an output."""

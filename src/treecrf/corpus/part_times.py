@@ -32,7 +32,8 @@ def part_seconds(parser: Parser, source: Path, target: Path, *, mbr: bool = True
 def _read_windows(parser: Parser, stream: IO[bytes], timer: PartTimer) -> Iterator[Sequence[Words]]:
     options, window = ParseOptions(tokens=True), parser.batching.window
     if word_table.available:
-        reader = TokenReader(longest_line=options.max_line_bytes, most_words=options.word_limit)
+        table = parser.numericalizer.word_table
+        reader = TokenReader(table, longest_line=options.max_line_bytes, most_words=options.word_limit)
         batches = reader.batches(stream, stream.name, iter, first=1, block_lines=window)
     else:
         lines = read_stream(stream, stream.name, limit=options.max_line_bytes)

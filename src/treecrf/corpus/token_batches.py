@@ -13,7 +13,6 @@ from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS
 from treecrf.trees.treebank.word_table import LineLimits, TokenLines, WordTable
 
 _BYTE_ORDER_MARK = "\ufeff".encode()
-_MAX_WORDS, _MAX_TABLE_BYTES = 1 << 17, 1 << 25  # a long stream has ever more words, and the later ones rarely recur
 
 
 class TokenBatch(NamedTuple):
@@ -27,11 +26,11 @@ class TokenBatch(NamedTuple):
 
 
 class TokenReader:
-    """Reads lines of tokens in batches, with the words of all streams in one table."""
+    """Reads lines of tokens in batches; each batch asks for the table of its words."""
 
-    def __init__(self, *, longest_line: int, most_words: int) -> None:
+    def __init__(self, word_table: Callable[[], WordTable], *, longest_line: int, most_words: int) -> None:
+        self._word_table = word_table
         self._longest_line, self._most_words = longest_line, most_words
-        self._table: WordTable | None = None
 
     def batches(
         self,
@@ -71,10 +70,8 @@ class TokenReader:
             first += count
 
     def _split(self, data: bytes, path: str, first: int, lines: int) -> TokenBatch | LineBatch:
-        table = self._table
-        if table is None or len(table) > _MAX_WORDS or table.nbytes > _MAX_TABLE_BYTES:
-            self._table = table = WordTable()
-        split = table.split(data, LineLimits(lines, BATCH_BYTES, self._longest_line, self._most_words))
+        limits = LineLimits(lines, BATCH_BYTES, self._longest_line, self._most_words)
+        split = self._word_table().split(data, limits)
         if split.sentences is not None and not (first == 1 and data.startswith(_BYTE_ORDER_MARK)):
             return TokenBatch(split.sentences, split.has_words.astype(int).tolist(), first, False, split.bytes)
         stream = io.BytesIO(data[: split.bytes])

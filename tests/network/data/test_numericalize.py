@@ -234,6 +234,18 @@ def test_split_lines_give_the_batch_of_their_words(batch_sentences, is_first):
 
 
 @pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
+@pytest.mark.parametrize("limit", ["_TABLE_WORDS", "_TABLE_BYTES"])
+def test_a_word_table_is_kept_until_it_is_large(limit, monkeypatch):
+    numericalizer = Numericalizer(VOCABULARY)
+    table = numericalizer.word_table()
+    assert numericalizer.word_table() is table
+    table.split(b"the cat", LIMITS)
+    assert numericalizer.word_table() is table
+    monkeypatch.setattr(treecrf.network.data.numericalize, limit, 1)
+    assert numericalizer.word_table() is not table
+
+
+@pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")
 def test_the_features_of_a_table_are_kept_as_long_as_the_table():
     numericalizer, table = Numericalizer(VOCABULARY), WordTable()
     numericalizer.collate(table.split(b"the cat", LIMITS).sentences)

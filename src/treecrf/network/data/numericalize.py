@@ -67,7 +67,9 @@ def classes_in_context(word_classes: Ints) -> Ints:
 
 _CHARS_PER_WORD = 20  # further characters of a word are dropped
 _LONG_WORD = 10_000  # characters; longer words are not cached: they are no words, and take the memory of many
-_CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, and the later ones rarely recur
+# a long stream has ever more distinct words, and the later ones rarely recur
+_CACHE_BYTES = 1 << 25
+_TABLE_WORDS, _TABLE_BYTES = 1 << 17, 1 << 25
 
 
 class WordFeatures:
@@ -119,6 +121,7 @@ class Numericalizer:
         first_id = len(SPECIAL)
         self._char_ids = {char: id_ for id_, char in enumerate(vocabulary.chars, first_id)}
         self._tag_ids = {tag: id_ for id_, tag in enumerate(vocabulary.tags, first_id)}
+        self._word_table: WordTable | None = None
         self._table_features: WeakKeyDictionary[WordTable, WordFeatures] = WeakKeyDictionary()
         self._clear_cache()
 
@@ -126,6 +129,14 @@ class Numericalizer:
     def segment_size(self) -> int:
         """The number of pieces that the model's transformer reads at once; 0 without a transformer."""
         return 0 if self._subwords is None else self._subwords.segment_size
+
+    def word_table(self) -> WordTable:
+        """The table of the words of lines, whose features are kept from one file to the next; a new one if it is large."""
+        with self._lock:
+            table = self._word_table
+            if table is None or len(table) > _TABLE_WORDS or table.nbytes > _TABLE_BYTES:
+                self._word_table = table = WordTable()
+            return table
 
     def _clear_cache(self) -> None:
         self._cache_rows: dict[str, int] = {}
