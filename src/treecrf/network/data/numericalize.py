@@ -131,7 +131,7 @@ class Numericalizer:
         return 0 if self._subwords is None else self._subwords.segment_size
 
     def word_table(self) -> WordTable:
-        """The table of the words of lines, whose features are kept from one file to the next; a new one if it is large."""
+        """The table of the words of lines, which is kept from one file to the next until it is large."""
         with self._lock:
             table = self._word_table
             if table is None or len(table) > _TABLE_WORDS or table.nbytes > _TABLE_BYTES:
