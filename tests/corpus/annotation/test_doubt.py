@@ -66,6 +66,20 @@ def test_expected_f_is_the_mean_probability_without_the_root(parser):
         assert parser.root not in {constituent.label for constituent in each.constituents}
 
 
+def test_doubt_has_rounded_numbers_in_json():
+    values = doubt_of(1.0, 0.91234, 0.51239, 0.61234).as_dict()
+    assert {name: values[name] for name in ("sentence", "words", "gain", "expected_f1", "expected_errors")} == {
+        "sentence": 1,
+        "words": 3,
+        "gain": 11.791,
+        "expected_f1": 75.93,
+        "expected_errors": 0.963,
+    }
+    assert values["tree_probability"] == 0.4 and values["text"] == "She saw girls" and values["tree"] == str(TREE)
+    assert values["doubted"][0] == {"start": 1, "end": 3, "label": "VP", "calibrated": 0.5124, "text": "saw girls"}
+    assert [each["calibrated"] for each in values["doubted"]] == [0.5124, 0.6123]
+
+
 def test_a_sentence_without_constituents_is_certain():
     assert SentenceDoubt(0, Tree.parse("(X hm)"), [], 1.0, 0.0).expected_f1 == 100
 
