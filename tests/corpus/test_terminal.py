@@ -256,3 +256,19 @@ def test_control_characters_are_escapes_by_their_last_byte() -> None:
     assert buffer.write("a\x07b\x9bc\x1b[1m".encode()) == 10
     buffer.flush()
     assert raw.getvalue() == b"a\\x07b\\x9bc\x1b[1m"
+
+
+def test_a_line_reaches_a_terminal_at_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    reader, writer = os.openpty()
+    before = os.dup(1)
+    try:
+        with capfd.disabled(), os.fdopen(writer, "w") as stream:
+            os.dup2(writer, 1)
+            monkeypatch.setattr(sys, "stdout", stream)
+            open_standard_streams()
+            print("a\x07b")
+            assert os.read(reader, 100) == b"a\\x07b\r\n"
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
+        os.close(reader)
