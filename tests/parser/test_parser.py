@@ -132,6 +132,7 @@ ODD = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:sentence .* has words like sentences")
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=8)), min_size=1, max_size=9), max_size=6))
 def test_any_words_are_parsed_and_unchanged(parser: Parser, sentences: list[list[str]]) -> None:
