@@ -8,8 +8,8 @@ glove.6B.100d.txt and the packages of raw_text.py in data/packages. KEY=VALUE re
 Steps that do not need each other run side by side, at most N of them (default: 6). The output of a step goes to
 runs/logs/STEP.part, which is renamed to STEP.log when the step has finished; the next call skips it, and a training
 that was stopped continues from its last checkpoint. The stages may run on different machines: `prepare` writes all that
-training reads to data/, with encoders in few bytes, `train` needs a GPU and writes to runs/, `finish` calibrates,
-trains functions and empty elements, and writes the model or its package.
+training reads to data/, with encoders in few bytes, `train` needs a GPU and writes to runs/ and then the model or its
+package, in bytes and calibrated, and `finish` adds functions and empty elements and measures for the card.
 """
 
 import argparse
@@ -175,19 +175,24 @@ def steps_of(name: str, settings: str = "") -> Iterator[Step]:
 
 def finishing_steps(name: str, model: Model) -> Iterator[Step]:
     """Yields the steps after the training, each after the one before."""
-    folder, before = f"runs/{name}-calibrated", name
     dev = " ".join(f"data/{treebank}/dev.mrg.gz" for treebank in model.dev.split())
-    out = f"src/treecrf/parser/models/{name}" if model.is_embedded else f"packages/treecrf-{name}"
-    package = "" if model.is_embedded else f"--package --package-version {VERSION}"
     card = f"--card recipes/models/cards/{name}.toml"
-    commands = {"calibrated": f"treecrf calibrate runs/{name} {dev} --limit 1500 -o {folder}"}
+    out = folder = f"src/treecrf/parser/models/{name}"
+    package = ""
+    if not model.is_embedded:
+        out, package = f"packages/treecrf-{name}", f"--package --package-version {VERSION}"
+        folder = f"{out}/src/treecrf_{name.replace('-', '_')}/{name}"
+    calibrated = f"treecrf calibrate runs/{name} {dev} --limit 1500 -o runs/{name}-calibrated"
+    packed = f"rm -rf {out}\ntreecrf pack runs/{name}-calibrated {out} {package} {model.pack} {card}"
+    yield Step("train", f"{name}-calibrated", calibrated, (name,))
+    yield Step("train", f"{name}-packed", packed, (f"{name}-calibrated",))
+    before = f"{name}-packed"
     for part in ("functions", "empties"):
         if arguments := getattr(model, part):
-            commands[part] = f"python recipes/models/train_{part}.py {folder} {folder} {arguments}"
-    commands["packed"] = f"rm -rf {out}\ntreecrf pack {folder} {out} {package} {model.pack} {card}"
-    for part, command in commands.items():
-        yield Step("finish", f"{name}-{part}", command, (before,))
-        before = f"{name}-{part}"
+            command = f"python recipes/models/train_{part}.py {folder} {folder} {arguments}"
+            yield Step("finish", f"{name}-{part}", command, (before,))
+            before = f"{name}-{part}"
+    yield Step("finish", f"{name}-card", f"treecrf pack {folder} {card}", (before,))
 
 
 def start(step: Step) -> subprocess.Popen[bytes]:

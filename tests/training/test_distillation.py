@@ -95,6 +95,27 @@ def test_teachers_are_told_what_their_student_may_be_told(
         assert torch.equal(targets[1], targets[2]) and set(targets[1].flatten().tolist()) == {0, 1}
 
 
+def test_parsed_sentences_have_targets_beside_sentences_whose_teachers_are_told(tmp_path: Path, encoder: str) -> None:
+    model = {"encoder": "transformer", "transformer_layers": 2, "transformer": encoder, "schemes": ("a",)}
+    data = {"schemes": ("a",), "told": 0.5}
+    fit(small_recipe(model=model, data=data, epochs=1), tmp_path / "teacher", device="cpu")
+    data = {"parsed": (FIFTY,), "schemes": ("a", ""), "told": 0.5}
+    recipe = small_recipe(model=model, data=data, epochs=1, teachers=(str(tmp_path / "teacher"),))
+    with join_processes("cpu") as processes:
+        setup = prepare_training(recipe, tmp_path / "run", processes)
+    assert setup.soft_targets is not None
+    count = len(setup.loader.corpus.words) // 2
+    targets = []
+    for number, scheme in ((3, 0), (3, 1), (count + 3, 0), (2 * count - 1, 0)):
+        words = setup.loader.corpus.words[number]
+        told = [Told(words, [None] * len(words), scheme)]
+        batch = setup.loader.corpus.collate([words], [number], setup.parser.numericalizer, read_tags=False, told=told)
+        targets.append(setup.soft_targets.read(TensorBatch.from_host(batch)))
+    gold, _, parsed, last = targets  # the parsed sentences are the gold ones once more
+    assert torch.equal(gold.spans, parsed.spans) and torch.equal(gold.labels, parsed.labels)
+    assert all(torch.allclose(each.labels.sum(-1), torch.ones(1), atol=0.01) for each in (gold, parsed, last))
+
+
 def test_a_max_margin_model_is_neither_teacher_nor_student(tmp_path: Path, teacher: str) -> None:
     fit(small_recipe(model={"loss": "one-stage-margin"}, epochs=1), tmp_path / "margin", device="cpu")
     with pytest.raises(ValueError, match="has a max-margin loss and no probabilities"):

@@ -56,7 +56,9 @@ def compute_soft_targets(
     sentence with conditions are its gold tree.
     """
     read_by = {(each.model_config.tag_conditions, each.model_config.schemes) for each in (student, *teachers)}
-    are_told = conditions is not None and len(read_by) == 1
+    told = None
+    if conditions is not None and len(read_by) == 1:
+        told = [conditions.known(number) for number in range(len(corpus.words))]
     has_tags = any(teacher.model_config.tag_head for teacher in teachers) and student.model_config.tag_head
     try:
         store = SoftTargetStore(
@@ -65,13 +67,13 @@ def compute_soft_targets(
             tags=len(student.vocabulary.tags) if has_tags else 0,
             distillation_weight=config.distillation_weight,
             device=torch.device(student.device),
-            teachers_are_told=are_told,
+            told=None if told is None else list(map(_is_told, told)),
         )
         budget = Budget(words=min(_CHUNK_WORDS, 4 * config.batch_words), cells=config.batch_cells)
-        for told in _told_sentences(corpus, conditions if are_told else None):
-            numbers = list(told)
+        for sentences in _told_sentences(corpus, told):
+            numbers = list(sentences)
             for places in sorted_batches([corpus.lengths[number] for number in numbers], budget=budget):
-                chunk = {numbers[place]: told[numbers[place]] for place in places}
+                chunk = {numbers[place]: sentences[numbers[place]] for place in places}
                 _score_chunk(teachers, corpus, chunk, store, config, taught)
     except torch.OutOfMemoryError as error:
         raise ValueError(
@@ -81,14 +83,17 @@ def compute_soft_targets(
     return store
 
 
-def _told_sentences(corpus: Corpus, conditions: Conditions | None) -> Iterator[dict[int, Told]]:
+def _is_told(sentence: Told) -> bool:
+    return bool(sentence.scheme) or any(sentence.tags)
+
+
+def _told_sentences(corpus: Corpus, told: Sequence[Told] | None) -> Iterator[dict[int, Told]]:
     """What teachers are told of sentences, by number: of all sentences nothing, then schemes, then tags as well."""
-    nothing = {number: Told(words, [None] * len(words), 0) for number, words in enumerate(corpus.words)}
-    yield nothing
-    if conditions is not None:
-        known = {number: conditions.known(number) for number in nothing}
-        yield {number: each._replace(tags=nothing[number].tags) for number, each in known.items() if each.scheme}
-        yield {number: each for number, each in known.items() if any(each.tags)}
+    nothing = [Told(words, [None] * len(words), 0) for words in corpus.words]
+    yield dict(enumerate(nothing))
+    if told is not None:
+        yield {number: each._replace(tags=nothing[number].tags) for number, each in enumerate(told) if each.scheme}
+        yield {number: each for number, each in enumerate(told) if any(each.tags)}
 
 
 def _score_chunk(

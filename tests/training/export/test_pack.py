@@ -19,7 +19,7 @@ from treecrf.parser.models.model_card import ModelCard, Purpose, read_treebanks
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
 from treecrf.training.export.card_files import save_card, to_markdown
-from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card
+from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card, source_commit
 
 CARDS = Path(__file__).parents[3] / "recipes" / "models" / "cards"
 
@@ -177,6 +177,8 @@ def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_
     expected = replace(card, purpose=replace(PURPOSE, uses="Play again."))
     assert to_markdown(replace(renewed, speed=card.speed)) == to_markdown(expected)
     assert ModelCard.load(model).scores[0] == card.scores[0]
+    save_card(replace(card, commit=""), model)
+    assert renew_card(model, PURPOSE, {"toy": TREEBANK}, data=data, device="cpu").commit == source_commit() != ""
     with pytest.raises(ValueError, match="was trained on toy, which has no description"):
         renew_card(model, PURPOSE, {}, data=data, device="cpu")
 

@@ -94,11 +94,15 @@ class SoftTargetStore:
         tags: int,
         distillation_weight: float,
         device: torch.device,
-        teachers_are_told: bool = False,
+        told: Sequence[bool] | None = None,
     ) -> None:
-        """Reserves the memory of sentences with these numbers of words; without `tags` the targets have none."""
-        self._count, self._teachers_are_told = len(lengths), teachers_are_told
-        words = np.array([*lengths, *lengths, *lengths, 1] if teachers_are_told else [*lengths, 1], dtype=np.int64)
+        """Reserves the memory of sentences with these numbers of words; without `tags` the targets have none.
+
+        `told` says which sentences teachers may be told anything of; None: teachers are told nothing.
+        """
+        self._count, self._teachers_are_told = len(lengths), told is not None
+        told_lengths = np.where(told, lengths, 1) if told is not None else np.zeros(0)
+        words = np.concatenate([lengths, told_lengths, told_lengths, [1]]).astype(np.int64)
         self._span_starts, self._label_starts, self._tag_starts = (
             torch.from_numpy(np.cumsum(sizes) - sizes).to(device) for sizes in ((words + 1) ** 2, 2 * words - 1, words)
         )

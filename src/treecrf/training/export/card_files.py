@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from treecrf import __version__
 from treecrf.parser.models.model_card import (
     CARD_JSON,
     CARD_MARKDOWN,
@@ -27,7 +27,7 @@ def new_card(folder: Path, purpose: Purpose, labels: Iterable[str], tags: Iterab
     return ModelCard(
         name=folder.name,
         purpose=purpose,
-        version=version("treecrf"),
+        version=__version__,
         size=model_bytes(folder),
         labels=constituent_labels(labels),
         tags=tuple(sorted(tags)),

@@ -100,7 +100,9 @@ def renew_card(
     measured = {each.precision for each in measurements["precisions"]}
     elsewhere = [each for each in card.precisions if each.precision not in measured]
     measurements["precisions"] = (*elsewhere, *measurements["precisions"])
-    card = replace(card, purpose=purpose, size=model_bytes(folder), data=described, **measurements)
+    commit = card.commit or source_commit()  # a model may have been packed where its source is no checkout
+    fields = {"commit": commit, "data": described, **measurements}
+    card = replace(card, purpose=purpose, size=model_bytes(folder), **fields)
     save_card(card, folder)
     return card
 
