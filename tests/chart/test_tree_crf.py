@@ -167,6 +167,9 @@ INVALID_CALLS = {
     "constituents that cross or are outside": lambda crf: crf.log_prob(
         crf.argmax.index_put((torch.tensor(1), torch.tensor(1), torch.tensor(4)), torch.tensor(0))
     ),
+    r"is_constituent are \(1, 4\) of torch.bool; expected torch.bool of the shape \(1,\)": lambda crf: TreeCRF(
+        crf.span_scores, crf.label_scores, [3, 2], is_constituent=IS_CONSTITUENT[None]
+    ),
     r"label_scores are .* of the shape \(2, 5, 5, 3\)": lambda crf: TreeCRF(
         crf.span_scores, crf.label_scores, [3, 2], is_constituent=[True, False, True]
     ),
