@@ -67,3 +67,20 @@ def test_the_language_of_split_lines_is_checked_until_the_first_warning(warnings
         assert sentences is not None
         splitter.check_language(sentences)
     assert len(warnings) == 1 and "looks Chinese" in warnings[0]
+
+
+def test_skipped_lines_and_doubtful_sentences_are_reported(warnings: list[str]):
+    splitter = LineSplitter(ParseOptions(tokens=True, skip_bad=True), random_parser(toy_trees(1)), warnings.append)
+    reports: list[tuple[str, str, str]] = []
+    splitter.report = lambda *report: reports.append(report)
+    lines = [line("the cat sang"), line("", "it is not UTF-8"), line(" 1 2 "), Line("", "", 4, words=["3", "4"])]
+    splitter.split(LineBatch(lines, 5, True), "in.txt")
+    assert reports == [
+        ("in.txt:6", "skipped: it is not UTF-8", ""),
+        ("in.txt:7", "doubtful: no words", "1 2"),
+        ("in.txt:8", "doubtful: no words", "3 4"),
+    ]
+    texts = LineSplitter(ParseOptions(), random_parser(toy_trees(1)), warnings.append)
+    texts.report, reports[:] = splitter.report, []
+    texts.split(LineBatch([line("The cat sang. 1 2 3.")], 1, True), "in.txt")
+    assert [text for _, _, text in reports] == ["1 2 3."]

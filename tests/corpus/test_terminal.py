@@ -1,5 +1,6 @@
 import io
 import os
+import select
 import signal
 import sys
 import threading
@@ -267,7 +268,7 @@ def test_a_line_reaches_a_terminal_at_once(monkeypatch: pytest.MonkeyPatch, capf
             monkeypatch.setattr(sys, "stdout", stream)
             open_standard_streams()
             print("a\x07b")
-            assert os.read(reader, 100) == b"a\\x07b\r\n"
+            assert select.select([reader], [], [], 60)[0] and os.read(reader, 100) == b"a\\x07b\r\n"
     finally:
         os.dup2(before, 1)
         os.close(before)
