@@ -6,19 +6,27 @@ belong to the wings that own them; model folders with their manifest are in `par
 """
 
 import errno
+import gzip
 import hashlib
+import io
 import json
 import os
 import socket
 import stat
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from treecrf import TreecrfError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+DECOMPRESSION_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
+
+Source = str | os.PathLike[str] | IO[bytes] | IO[str]  # a path, a stream, or "-" for standard input
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -258,3 +266,36 @@ def parse_json(data: bytes, path: Path) -> Any:
 def refuse_constant(name: str) -> None:
     """Raises an error for NaN and infinity, which Python's reader of JSON takes."""
     raise ValueError(f"{name} is not a value of JSON")
+
+
+def source_name(source: Source) -> str:
+    """The name of a source in messages."""
+    if source == "-":
+        return "<stdin>"
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "<stream>"))
+
+
+@contextmanager
+def open_stream(source: Source) -> Iterator[Any]:
+    """Opens a source as a stream of text or decompressed bytes; a stream of the caller stays open."""
+    if isinstance(source, (str, os.PathLike)) and source != "-":
+        with Path(source).open("rb") as file:
+            yield _decompress(file)
+        return
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin) if source == "-" else source
+    yield stream if isinstance(stream.read(0), str) else _decompress(stream)
+
+
+def _decompress(stream: Any) -> Any:
+    if hasattr(stream, "peek"):
+        magic = stream.peek(2)[:2]
+    else:
+        position = stream.tell()
+        magic = stream.read(2)
+        stream.seek(position)
+    if magic != _GZIP_MAGIC:
+        return stream
+    decompressed: Any = gzip.GzipFile(fileobj=stream)
+    return io.BufferedReader(decompressed)  # GzipFile itself is slow line by line

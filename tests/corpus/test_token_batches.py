@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from treecrf.corpus import inputs, token_batches
 from treecrf.corpus.inputs import LineBatch, line_batches, read_stream, split_words
 from treecrf.corpus.token_batches import TokenBatch, TokenReader
+from treecrf.files import open_stream
 from treecrf.trees.treebank import word_table
-from treecrf.trees.treebank.lines import open_stream
 from treecrf.trees.treebank.word_table import WordTable
 
 pytestmark = pytest.mark.skipif(not word_table.available, reason="the compiled part was not built")

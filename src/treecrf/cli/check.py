@@ -14,8 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from treecrf.corpus.annotation.check import check_trees
     from treecrf.corpus.terminal import escape_controls
+    from treecrf.files import source_name
     from treecrf.parser import Parser
-    from treecrf.trees.treebank.lines import source_name
 
     if args.edited == args.against == "-":
         raise ValueError("edited and original trees are both standard input; name a file for one of them")

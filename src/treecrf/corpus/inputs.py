@@ -15,10 +15,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from treecrf.files import real_path
+from treecrf.files import DECOMPRESSION_ERRORS, open_stream, real_path, source_name
 from treecrf.text import paragraphs
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
 from treecrf.trees.treebank.word_table import WORD
 
 if TYPE_CHECKING:

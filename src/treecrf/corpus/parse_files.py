@@ -35,12 +35,11 @@ from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions, names_output_
 from treecrf.corpus.outputs import STDOUT, Finisher, OutputFile, Sink, open_sink, output_paths, partial_size
 from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
 from treecrf.corpus.token_batches import TokenBatch, TokenReader
-from treecrf.files import lock_folder, open_atomic, real_path
+from treecrf.files import lock_folder, open_atomic, open_stream, real_path
 from treecrf.parser import Parser
 from treecrf.parser.pipeline import Words
 from treecrf.trees.analysis import ParsedSentence
 from treecrf.trees.treebank import word_table
-from treecrf.trees.treebank.lines import open_stream
 
 if TYPE_CHECKING:
     from treecrf.corpus.output_record import OutputRecord

@@ -17,9 +17,9 @@ from treecrf.corpus.inputs import (
     is_parquet,
     read_lines,
 )
-from treecrf.files import refuse_constant
+from treecrf.files import open_stream, refuse_constant
 from treecrf.parser.decoding.constraints import Constraints
-from treecrf.trees.treebank.lines import open_stream, read_text
+from treecrf.trees.treebank.lines import read_text
 
 _BATCH_ROWS = 1024  # decoded at a time
 _MAX_TEXT_BYTES = 1 << 26

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from treecrf.corpus.inputs import Line, RecordFields, has_line_records, is_parquet, read_stream
 from treecrf.corpus.records import open_parquet, read_rows
+from treecrf.files import DECOMPRESSION_ERRORS, open_stream
 from treecrf.parser.pipeline import DEFAULT_BATCHING
-from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream
 
 # lines; the size of a shard is a multiple of it, and of the blocks of every device
 SHARD_STEP = lcm(*(batching.window for batching in DEFAULT_BATCHING.values()))

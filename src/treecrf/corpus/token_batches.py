@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from treecrf.corpus.inputs import BATCH_BYTES, LineBatch, damaged_data, line_batches, read_stream
-from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS
+from treecrf.files import DECOMPRESSION_ERRORS
 from treecrf.trees.treebank.word_table import LineLimits, TokenLines, WordTable
 
 _BYTE_ORDER_MARK = "\ufeff".encode()

@@ -16,6 +16,7 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.chart import numpy_backend
+from treecrf.files import Source
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.log_space import log_softmax
@@ -25,7 +26,7 @@ from treecrf.trees.search import COLLINS, Forest, HeadRules, Pattern
 from treecrf.trees.search.heads import HEAD_RULES
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.bracket_writer import FlatTrees
-from treecrf.trees.treebank.lines import Source, read_text
+from treecrf.trees.treebank.lines import read_text
 
 if TYPE_CHECKING:
     from treecrf.parser.distributions import Distributions

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import awkward
-from treecrf.trees.treebank.lines import check_encoding, detect_encoding, read_lines, read_text, source_name
+from treecrf.files import source_name
+from treecrf.trees.treebank.lines import check_encoding, detect_encoding, read_lines, read_text
 
 TEXT = "(NN 树木)\n(NN 海港)\n"
 

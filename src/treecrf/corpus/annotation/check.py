@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
+from treecrf.files import Source
 from treecrf.parser import Parser
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import TreeReader
 from treecrf.trees.treebank.binarize import LabelSet
-from treecrf.trees.treebank.lines import Source
 from treecrf.trees.treebank.well_formed import Production, productions
 
 Kind = Literal["brackets", "words", "label", "tag", "production"]

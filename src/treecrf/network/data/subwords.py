@@ -17,8 +17,7 @@ import numpy as np
 from treecrf.arrays import Ints
 from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.data.batch import ranges
-from treecrf.network.data.pieces import Splitter, piece_ids, piece_splitter
-from treecrf.network.data.tokenizer_check import check_tokenizer, embedding_count
+from treecrf.network.data.pieces import Splitter, check_tokenizer, embedding_count, piece_ids, piece_splitter
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from treecrf.files import DECOMPRESSION_ERRORS, open_stream, source_name
 from treecrf.trees.drawing.colors import check_probabilities
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
 
 
 class DrawableTree(NamedTuple):

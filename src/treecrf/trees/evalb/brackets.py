@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from treecrf.files import DECOMPRESSION_ERRORS, open_stream
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream
 
 UNCLOSED = -1  # the end of a bracket without ")"
 UNREADABLE = "Reading sentence"  # EVALB's message for a word outside brackets, where it stops

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.files import Source
 from treecrf.trees.notation import EMPTY, unescape
 from treecrf.trees.search import compiled
 from treecrf.trees.search.heads import COLLINS, HeadRules, Int32Array, find_heads
 from treecrf.trees.search.labels import Label, basic_category
 from treecrf.trees.tree import Tree, build_unchecked, parse_trees
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.lines import Source
 
 # columns of int32: label ids, ends, parents, previous, last children and starts; and the labels
 FlatArrays = tuple[Any, ...]

@@ -1,37 +1,19 @@
 """Lines of text from files and streams, compressed or not, with detection of the encoding."""
 
 import codecs
-import gzip
-import io
-import os
 import re
-import sys
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from treecrf.files import Source, open_stream, source_name
 
 _SAMPLE = 1 << 20  # bytes for the detection of the encoding
 # GB18030 characters of four bytes, and of two high bytes as in GB2312: accented letters of Latin-1 are rarely pairs.
 # Other two-byte characters are left out, because their bytes could be Latin-1 or Big5
 _GB18030_CHARACTER = re.compile(rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|[\xa1-\xf7][\xa1-\xfe]")
-_GZIP_MAGIC = b"\x1f\x8b"
-DECOMPRESSION_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
-
-Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 Line = tuple[str, str]  # a line, and the decoding error, if any
-
-
-def source_name(source: Source) -> str:
-    """The name of a source in messages."""
-    if source == "-":
-        return "<stdin>"
-    if isinstance(source, (str, os.PathLike)):
-        return os.fspath(source)
-    return str(getattr(source, "name", "<stream>"))
 
 
 def check_encoding(encoding: str) -> str:
@@ -67,30 +49,6 @@ def read_text(source: Source) -> str:
             raise ValueError(f"{source_name(source)}:{number}: {problem}")
         lines.append(line)
     return "".join(lines)
-
-
-@contextmanager
-def open_stream(source: Source) -> Iterator[Any]:
-    """Opens a source as a stream of text or decompressed bytes; a stream of the caller stays open."""
-    if isinstance(source, (str, os.PathLike)) and source != "-":
-        with Path(source).open("rb") as file:
-            yield _decompress(file)
-        return
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin) if source == "-" else source
-    yield stream if isinstance(stream.read(0), str) else _decompress(stream)
-
-
-def _decompress(stream: Any) -> Any:
-    if hasattr(stream, "peek"):
-        magic = stream.peek(2)[:2]
-    else:
-        position = stream.tell()
-        magic = stream.read(2)
-        stream.seek(position)
-    if magic != _GZIP_MAGIC:
-        return stream
-    decompressed: Any = gzip.GzipFile(fileobj=stream)
-    return io.BufferedReader(decompressed)  # GzipFile itself is slow line by line
 
 
 def _decode(stream: Any, encoding: str | None) -> Iterator[Line]:

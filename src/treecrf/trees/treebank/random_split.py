@@ -13,9 +13,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+from treecrf.files import Source
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import OnError, write_trees
-from treecrf.trees.treebank.lines import Source
 from treecrf.trees.treebank.releases import SPLITS, CleanTrees, report_left_out, size_table
 
 Item = TypeVar("Item")

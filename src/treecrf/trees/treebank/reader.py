@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 from treecrf import TreecrfError
+from treecrf.files import DECOMPRESSION_ERRORS, Source, source_name
 from treecrf.trees.notation import BracketError
 from treecrf.trees.tree import Tree, parse_trees
-from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, Line, Source, check_encoding, read_lines, source_name
+from treecrf.trees.treebank.lines import Line, check_encoding, read_lines
 from treecrf.trees.treebank.splitter import split_trees
 
 OnError = Literal["raise", "skip"]

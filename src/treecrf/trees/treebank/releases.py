@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecrf.config import read_data
+from treecrf.files import Source
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import OnError, clean, read_trees, write_trees
 from treecrf.trees.treebank.binarize import to_spans
-from treecrf.trees.treebank.lines import Source
 
 SPLITS = ("train", "dev", "test")
 _HEADER = ("part", "sentences", "paper", "tokens", "labels", "paper", "binarized", "paper")
