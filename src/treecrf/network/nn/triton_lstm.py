@@ -63,6 +63,13 @@ def _join_gates(i, f, g, o, ROWS: tl.constexpr, UNITS: tl.constexpr):
 
 
 @triton.jit
+def _load_weights(weight, direction, column, is_column, term, SIZE: tl.constexpr):
+    """The recurrent weights of this program's columns, transposed, (TERMS, 4 * UNITS)."""
+    at = weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + term[:, None]
+    return tl.load(at, mask=is_column[None, :] & (term < SIZE)[:, None], other=0.0)
+
+
+@triton.jit
 def _clear_padding(out, rows, length, batch, steps, direction, column, is_column, WIDTH: tl.constexpr):
     """Writes zeros to the padding of (b, s, 2, WIDTH)."""
     in_batch = rows < batch
@@ -88,11 +95,7 @@ def recurrence_fwd_kernel(
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
     at_mask = mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :]
     mask_values = tl.load(at_mask, mask=(rows < batch)[:, None] & is_unit[None, :], other=0.0)
-    weights = tl.load(
-        weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + term[:, None],
-        mask=is_column[None, :] & (term < SIZE)[:, None],
-        other=0.0,
-    )
+    weights = _load_weights(weight, direction, column, is_column, term, SIZE)
     c = tl.zeros((ROWS, UNITS), tl.float32)
     end_step = tl.minimum(end_step, tl.max(length, 0))
     for t in range(first_step, end_step):
@@ -146,11 +149,7 @@ def hidden_states_kernel(
     unit, is_unit, column, is_column = _units_and_columns(SIZE, UNITS)
     term = tl.arange(0, TERMS)
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
-    weights = tl.load(
-        weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + term[:, None],
-        mask=is_column[None, :] & (term < SIZE)[:, None],
-        other=0.0,
-    )
+    weights = _load_weights(weight, direction, column, is_column, term, SIZE)
     to_previous = tl.where(direction == 0, -2, 2) * SIZE
     c = tl.zeros((ROWS, UNITS), tl.float32)
     end_step = tl.minimum(end_step, tl.max(length, 0))
