@@ -37,16 +37,22 @@ def reading(tree: Tree, is_word: Sequence[bool] = ()) -> Reading:
         if node.parent is not None and heads[node] != heads[node.parent]:
             governors[heads[node]] = heads[node.parent]
     _follow_verbs(nodes, heads, governors, tags)
-    _lean(nodes, heads, governors, is_word)
+    _lean(nodes, heads, governors, tags, is_word)
     units = _units(nodes, heads, governors, tags)
     heads_of_clauses = {heads[node] for node in nodes if not node.is_leaf and node.inner in rules._CLAUSES}
+    nouns = {heads[node] for node in nodes if not node.is_leaf and node.inner == "NP" and heads[node] > node.start}
+    verbs = {
+        word
+        for word, tag in enumerate(tags)
+        if tag in rules._VERBS and (word not in nouns or tag in rules._FINITE_VERBS)
+    }
     with_dependents = {units[governors[word]] for word in governors if governors[word] != word and is_word[word]}
     attached = {units[word]: units[word] for word in governors}
     attached |= {units[word]: units[governors[word]] for word in governors if units[governors[word]] != units[word]}
     return tuple(
         (
             attached[word] if units[word] == word else units[word],
-            word in with_dependents and (tags[word] in rules._VERBS or word in heads_of_clauses),
+            word in with_dependents and (word in verbs or word in heads_of_clauses),
         )
         if is_word[word]
         else None
@@ -82,16 +88,36 @@ def _heads(node: Node, tags: Sequence[str], is_word: Sequence[bool]) -> dict[Nod
 def _head_child(node: Node, tags: Sequence[str], is_word: Sequence[bool]) -> Node:
     children = [child for child in node.children if not child.is_leaf or is_word[child.start]] or node.children
     for child in reversed(children):
-        if child.outer in rules._CONJUNCTIONS and any(is_word[node.start : child.start]):
+        if _is_conjunction(child, tags, is_word):
             return child
     if node.inner not in rules._CLAUSES:
         for child in children:
             verbs = [tag for tag in tags[child.start : child.end] if tag in rules._VERBS]
             is_verbal = child.outer in ("VP", *rules._VERBS)
-            if is_verbal and verbs and verbs[0] in rules._FINITE_VERBS:
+            is_verbal = is_verbal and (child.outer != "VB" or child.start == node.start)
+            if is_verbal and verbs and verbs[0] in rules._HEAD_VERBS:
                 return child
+    if node.inner == "NP":
+        prepositions = [child.start for child in node.children if child.is_leaf and child.inner == "IN"]
+        children = [c for c in children if not prepositions or c.start <= prepositions[0]] or children
     labels = [child.outer for child in children]
     return children[READINGS.head_child(node.inner, labels, [child.is_leaf for child in children])]
+
+
+def _is_conjunction(node: Node, tags: Sequence[str], is_word: Sequence[bool]) -> bool:
+    """Whether a node is the conjunction of its parent, or begins or ends with one."""
+    parent = node.parent
+    if parent is None:
+        return False
+    is_later = any(is_word[parent.start : node.start])
+    if node.outer in rules._CONJUNCTIONS and is_later:
+        return True
+    if tags[node.start] in rules._CONJUNCTIONS:
+        if not node.is_leaf and is_later:
+            return True
+        if not is_later and _is_conjunction(parent, tags, is_word):
+            return True
+    return not node.is_leaf and tags[node.end - 1] in rules._CONJUNCTIONS
 
 
 def _follow_verbs(
@@ -108,12 +134,23 @@ def _follow_verbs(
                 verb = child.start
 
 
-def _lean(nodes: Sequence[Node], heads: dict[Node, int], governors: dict[int, int], is_word: Sequence[bool]) -> None:
+def _lean(
+    nodes: Sequence[Node],
+    heads: dict[Node, int],
+    governors: dict[int, int],
+    tags: Sequence[str],
+    is_word: Sequence[bool],
+) -> None:
     for symbols, parents, following in rules._LEANING:
         for parent in nodes:
             for child, after in zip(parent.children, parent.children[1:], strict=False):
                 is_next = not after.is_leaf or is_word[after.start]
-                is_next = is_next and (not following or after.outer in following) and heads[child] != heads[parent]
+                is_next = (
+                    is_next
+                    and tags[after.start] != "TO"
+                    and (not following or after.outer in following)
+                    and heads[child] != heads[parent]
+                )
                 if is_next and child.outer in symbols and parent.inner in parents:
                     governors[heads[child]] = heads[after]
     for parent in nodes:
@@ -133,11 +170,10 @@ def _units(
         parent = node.parent
         if parent is None or heads[node] == heads[parent]:
             continue
-        symbol = node.inner if parent.inner == "VP" else node.outer
         first, second = sorted((heads[node], governors[heads[node]]))
         if (
             parent.inner in (*rules._CLAUSES, "PP", "")
-            and symbol in ("VP", *rules._VERBS)
+            and (parent.inner == "VP" or node.outer in ("VP", *rules._VERBS))
             and tags[first] in rules._AUXILIARIES
             and tags[second] in rules._VERBS
         ):

@@ -64,6 +64,13 @@ SAME = [
     "(S (NP (PRP It)) (VP (VBZ is) (VP (TO to) (VP (VB go) (RB out)))))",
     "(SBAR (IN that) (S (NP (NN gas)) (VP (VBZ is) (JJ hot)))) (SBAR (IN that) (NP (NN gas)) (VP (VBZ is) (JJ hot)))",
     "(NP (NP (NN gas)) (VP (VBZ is) (NP (NN hot)))) (S (NP (NN gas)) (VP (VBZ is) (NP (NN hot))))",
+    "(NP (JJ old) (NNS men) (CC and) (NNS women)) (NP (NP (JJ old) (NNS men) (CC and)) (NNS women))",
+    "(NP (JJ old) (NNS men) (CC and) (NNS women)) (NP (JJ old) (NNS men) (NP (CC and) (NNS women)))",
+    "(VP (VBD saw) (S (NP (DT a) (NN man)) (VP (VBG going) (RB out)))) "
+    "(VP (VBD saw) (NP (DT a) (NN man)) (VP (VBG going) (RB out)))",
+    "(VP (MD can) (VP (VB be) (JJ old) (RB here))) (VP (MD can) (NP (VB be) (JJ old) (RB here)))",
+    "(S (NP (JJ old) (NNS men)) (VP (VBD sat) (RB here))) (S (JJ old) (NP (NNS men)) (VP (VBD sat) (RB here)))",
+    "(NP (NP (PRP her)) (PP (IN in) (NP (NNP Rome)))) (NP (PRP her) (IN in) (NNP Rome))",
     "(S (NP (NN x)) (, ,) (VP (VBD y) (RB z))) (S (NP (NN x) (, ,)) (VP (VBD y) (RB z)))",
 ]
 OTHER = [
@@ -76,6 +83,7 @@ OTHER = [
     "(VP (VBD hoped) (S (VP (TO to) (VP (VB go) (PP (IN on) (NN Friday)))))) "
     "(VP (VBD hoped) (S (VP (TO to) (VP (VB go)))) (PP (IN on) (NN Friday)))",
     "(VP (VBP are) (VP (VBG cooking) (NP (NNS apples)))) (VP (VBP are) (NP (VBG cooking) (NNS apples)))",
+    "(VP (VBD heard) (NP (PRP$ her) (VB cry))) (VP (VBD heard) (S (NP (PRP her)) (VP (VB cry))))",
     "(NP (ADJP (RBR more) (JJ modern)) (NN art)) (NP (RBR more) (JJ modern) (NN art))",
     "(VP (VBD looked) (PP (IN up) (NP (DT a) (NN word)))) (VP (VBD looked) (PRT (RP up)) (NP (DT a) (NN word)))",
 ]

@@ -6,12 +6,15 @@ depends on the same word in both, and if the same words with dependents are verb
 leaves open what the labels of other phrases are, whether a phrase has a bracket around its head, and where punctuation
 stands. Constituents over a single word, punctuation aside, do not count. In English, more is left open:
 
-- The head of a coordination is its last conjunction: in `old men and women`, `old` depends on `and`, or on `men`.
-- A finite verb phrase is the head of its parent, whatever the label of the parent is.
+- The head of a coordination is its last conjunction: in `old men and women`, `old` depends on `and`, or on `men`. A
+  bracket that begins or ends with a conjunction does not matter.
+- A verb or verb phrase, unless it is a participle or infinitive, is the head of its parent, whatever its label is. A
+  participle or base form that is the head of a noun phrase is no verb.
 - A verb group is flat or nested: in a VP, what follows a further verb depends on that verb. A modal or `to` and the
   verb after it are one unit, and other words depend on the unit.
-- A preposition outside PP, a determiner in a VP or clause, and an adverb before a verb depend on what follows them; a
-  determiner in a modifier depends on what is modified.
+- The head of a noun phrase stands before a preposition without a PP. Such a preposition, a determiner or adjective
+  directly in a clause, and in a VP a determiner, an adverb before a verb and a noun phrase before a verb phrase depend
+  on what follows them; a determiner in a modifier depends on what is modified.
 
 Languages without rules have the first word of each constituent as its head.
 """
@@ -39,16 +42,19 @@ _VERB_PHRASES = ("VP",)
 _AUXILIARIES = ("MD", "TO")
 _VERBS = (*_AUXILIARIES, "VB", "VBD", "VBG", "VBN", "VBP", "VBZ")
 _FINITE_VERBS = ("MD", "VBD", "VBP", "VBZ")
+_HEAD_VERBS = (*_FINITE_VERBS, "VB")  # verbs that do not modify nouns
 _CLAUSES_WITH_VERBS = ("S", "SINV", "SQ", "VP")
 # what depends on its next sibling: symbols, the constituents in which they stand, and the siblings' symbols, if not all
 _LEANING = (
     (("IN",), (*_CLAUSES_WITH_VERBS, "NP", "ADJP", "ADVP"), ()),
     (("DT", "PRP$"), _CLAUSES_WITH_VERBS, ()),
+    (("JJ",), ("S", "SINV", "SQ"), ("NP", "NN", "NNS")),
     (("ADVP", "RB"), ("VP",), ("VP", *_VERBS)),
+    (("NP", "NN", "NNS", "NNP", "NNPS", "PRP"), ("VP",), ("VP",)),
 )
 _DETERMINERS = ("DT", "PRP$")
 _MODIFIERS = ("ADJP", "NML", "NX", "QP")  # phrases that determiners do not modify
-_LAST = 1 << 20  # the rank of punctuation
+_LAST = 1 << 20  # the rank of children that are heads only of constituents without other children
 
 
 class Attachments:
@@ -70,7 +76,10 @@ class Attachments:
         english = partial(self._flags, is_known=rules is READINGS)
         self._is_conjunction = english(_CONJUNCTIONS)
         self._is_verb_phrase, self._is_auxiliary = english(_VERB_PHRASES), english(_AUXILIARIES)
-        self._is_verb, self._is_finite = english(_VERBS), english(_FINITE_VERBS)
+        self._is_verb, self._is_head_verb = english(_VERBS), english(_HEAD_VERBS)
+        self._is_finite = english(_FINITE_VERBS)
+        self._is_infinitive, self._is_base_form = english(("TO",)), english(("VB",))
+        self._is_preposition, self._is_noun_phrase = english(("IN",)), english(("NP",))
         self._is_determiner, self._is_modifier = english(_DETERMINERS), english(_MODIFIERS)
         self._leaning = [tuple(map(english, names)) for names in _LEANING]
         self._is_verbal = self._is_verb | self._is_verb_phrase
@@ -121,21 +130,24 @@ class Attachments:
         is_head = np.zeros(len(words), np.bool_)
         is_head[above[(governors != words) & nodes.is_word]] = True
         is_verbal = self._is_verb[nodes.tags]
-        is_verbal[heads[: nodes.phrases][self._is_clause[nodes.inner[: nodes.phrases]]]] = True
+        labels, phrase_heads = nodes.inner[: nodes.phrases], heads[: nodes.phrases]
+        is_noun = self._is_noun_phrase[labels] & (phrase_heads > nodes.starts[: nodes.phrases])
+        is_verbal[phrase_heads[is_noun & ~self._is_finite[nodes.tags[phrase_heads]]]] = False
+        is_verbal[phrase_heads[self._is_clause[labels]]] = True
         rows = np.where(nodes.is_word, 2 * keys + (is_head & is_verbal), -1).reshape(tag_symbols.shape)
         return [row.tobytes() for row in rows]
 
     def _nodes(self, trees: Sequence[LabeledPhrases], tag_symbols: Ints, is_word: Sequence[bool]) -> "_Nodes":
         count, length = tag_symbols.shape
-        places = [0, *accumulate(map(int, is_word))]
-        rows = [(number * length, (number + 1) * length, self._root) for number in range(count)]
-        rows += [
-            (number * length + start, number * length + end, label)
-            for number, tree in enumerate(trees)
-            for (start, end), label in tree
-            if places[end] - places[start] > 1
-        ]
-        starts, ends, labels = np.array(rows, np.int64).T
+        numbers = (number for tree in trees for (start, end), label in tree for number in (start, end, label))
+        starts, ends, labels = np.fromiter(numbers, np.int64).reshape(-1, 3).T
+        places = np.array([0, *accumulate(map(int, is_word))])
+        first_words = np.arange(count) * length
+        is_phrase = places[ends] - places[starts] > 1
+        shifts = np.repeat(first_words, [len(tree) for tree in trees])[is_phrase]
+        starts = np.concatenate([first_words, starts[is_phrase] + shifts])
+        ends = np.concatenate([first_words + length, ends[is_phrase] + shifts])
+        labels = np.concatenate([np.full(count, self._root), labels[is_phrase]])
         order = np.lexsort((labels != self._root, -ends, starts))
         starts, ends, labels = starts[order], ends[order], labels[order]
         return _Nodes(
@@ -143,7 +155,7 @@ class Attachments:
             outer=np.concatenate([self._outer[labels], tag_symbols.ravel()]),
             inner=np.concatenate([self._inner[labels], tag_symbols.ravel()]),
             is_word=np.tile(np.array(is_word, np.bool_), count),
-            first_words=np.arange(count) * length,
+            first_words=first_words,
         )
 
     def _heads(self, nodes: "_Nodes") -> Ints:
@@ -153,10 +165,16 @@ class Attachments:
         words_before = np.concatenate([[0], np.cumsum(nodes.is_word)])
         is_later = words_before[nodes.starts] > words_before[nodes.starts[nodes.parents]]
         is_conjunction = self._is_conjunction[nodes.outer] & is_later
-        is_finite = self._starts_finite(nodes) & ~self._is_clause[labels]
-        ranks[is_finite], directions[is_finite] = -1, 1
+        tags = self._is_conjunction[nodes.tags]
+        is_conjunction[: nodes.phrases] |= (tags[nodes.starts] & is_later | tags[nodes.ends - 1])[: nodes.phrases]
+        firsts = tags[nodes.starts] & ~is_later  # in a phrase that begins with a conjunction
+        while np.any(found := firsts & is_conjunction[nodes.parents] & ~is_conjunction):
+            is_conjunction |= found
+        ranks[(self._last_before(self._is_preposition, nodes) >= 0) & self._is_noun_phrase[labels]] += _LAST
+        is_head = self._begins_with_head_verb(nodes) & ~self._is_clause[labels]
+        ranks[is_head], directions[is_head] = -1, 1
         ranks[is_conjunction], directions[is_conjunction] = -2, -1
-        ranks[nodes.phrases :][~nodes.is_word] = _LAST
+        ranks[nodes.phrases :][~nodes.is_word] = 2 * _LAST
         order = np.lexsort((nodes.starts * directions, ranks, nodes.parents))
         order = order[nodes.has_parent[order]]
         heads = np.arange(len(nodes.starts))
@@ -165,14 +183,15 @@ class Attachments:
             heads = below
         return heads - nodes.phrases
 
-    def _starts_finite(self, nodes: "_Nodes") -> Mask:
-        """Whether a node is a verb phrase, or a verb, whose first verb is finite."""
+    def _begins_with_head_verb(self, nodes: "_Nodes") -> Mask:
+        """Whether a node is a verb phrase or a verb, and its first verb the head of any constituent."""
         words = len(nodes.tags)
         verbs = np.where(self._is_verb[nodes.tags], np.arange(words), words)
         next_verbs = np.minimum.accumulate(verbs[::-1])[::-1][nodes.starts]
-        is_finite = np.append(self._is_finite[nodes.tags], False)[next_verbs]
-        finite: Mask = is_finite & (next_verbs < nodes.ends) & self._is_verbal[nodes.outer]
-        return finite
+        is_head = np.append(self._is_head_verb[nodes.tags], False)[next_verbs]
+        begins: Mask = is_head & (next_verbs < nodes.ends) & self._is_verbal[nodes.outer]
+        is_later_base = self._is_base_form[nodes.outer] & (nodes.starts > nodes.starts[nodes.parents])
+        return begins & ~is_later_base
 
     def _governors(self, nodes: "_Nodes", heads: Ints) -> Ints:
         """The word on which each word depends; the head of the sentence depends on itself."""
@@ -180,17 +199,23 @@ class Attachments:
         above = heads[nodes.parents]
         attached = np.flatnonzero(heads != above)
         governors[heads[attached]] = above[attached]
-        children = nodes.constituents.children.nodes
-        parents = nodes.parents[children]
-        # the nearest verb before each child of a verb phrase
-        is_verb = self._is_verb[nodes.inner[children]] & (children >= nodes.phrases)
-        verbs = np.maximum.accumulate(np.where(is_verb, np.arange(len(children)), -1))
-        verbs = np.concatenate([[-1], verbs[:-1]])
-        follows = (verbs >= 0) & (parents[verbs] == parents) & self._is_verb_phrase[nodes.inner[parents]]
-        follows &= self._is_verb[nodes.tags[above[children]]] & (heads[children] != above[children])
-        governors[heads[children[follows]]] = heads[children[verbs[follows]]]
+        verbs = self._last_before(self._is_verb, nodes)
+        follows = (verbs >= 0) & self._is_verb_phrase[nodes.inner[nodes.parents]]
+        follows &= self._is_verb[nodes.tags[above]] & (heads != above)
+        governors[heads[follows]] = heads[verbs[follows]]
         self._lean(nodes, heads, governors)
         return governors
+
+    def _last_before(self, symbols: Mask, nodes: "_Nodes") -> Ints:
+        """The last sibling before each node that is a word with one of the symbols; -1 if there is none."""
+        children = nodes.constituents.children.nodes
+        is_wanted = symbols[nodes.inner[children]] & (children >= nodes.phrases)
+        places = np.maximum.accumulate(np.where(is_wanted, np.arange(len(children)), -1))
+        before = children[np.concatenate([[-1], places[:-1]])]
+        is_found = (np.concatenate([[-1], places[:-1]]) >= 0) & (nodes.parents[before] == nodes.parents[children])
+        found = np.full(len(nodes.starts), -1)
+        found[children[is_found]] = before[is_found]
+        return found
 
     def _lean(self, nodes: "_Nodes", heads: Ints, governors: Ints) -> None:
         """Attaches function words to what follows them, and determiners of modifiers to what is modified."""
@@ -200,6 +225,7 @@ class Attachments:
         has_next = is_attached & (after >= 0) & (after < nodes.phrases)
         before_word = after >= nodes.phrases
         has_next[before_word] = is_attached[before_word] & nodes.is_word[after[before_word] - nodes.phrases]
+        has_next &= ~self._is_infinitive[nodes.tags[nodes.starts[after]]]
         for symbols, parents, following in self._leaning:
             leans = has_next & symbols[nodes.outer] & parents[labels]
             leans &= following[next_symbols] | ~following.any()
@@ -210,11 +236,7 @@ class Attachments:
     def _units(self, nodes: "_Nodes", heads: Ints, governors: Ints) -> Ints:
         """The first word of each word's unit: a modal or `to` and the verb that follows it are a unit."""
         labels = nodes.inner[nodes.parents]
-        is_verbal = np.where(
-            self._is_verb_phrase[labels],
-            self._is_verbal[nodes.inner],
-            self._is_verbal[nodes.outer] & self._has_verbs[labels],
-        )
+        is_verbal = self._is_verb_phrase[labels] | (self._is_verbal[nodes.outer] & self._has_verbs[labels])
         attached = np.flatnonzero(is_verbal & (heads != heads[nodes.parents]))
         words = heads[attached]
         pairs = np.stack([words, governors[words]])

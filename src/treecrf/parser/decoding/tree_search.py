@@ -28,7 +28,7 @@ from treecrf.parser.decoding.expected_f1 import possible_tags, rank_tags
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 
-_TREES_PER_READING = (10, 40)  # trees that are enumerated for each reading; the second time if there are few readings
+_TREES_PER_READING = (9, 30)  # trees that are enumerated for each reading; the second time if there are few readings
 _LOG_RATIO = 12.0  # more trees are not enumerated if they are less probable than the best one by this factor
 _GRAMMAR_ORDER = 0.25  # weight of the grammar's log-probabilities in the order of readings
 _WORD_CHOICES = 4  # labels of a single word that a grammar chooses from
