@@ -34,6 +34,16 @@ def test_the_parts_have_their_shares_up_to_one_document(sizes: list[int], seed: 
     assert abs(counts["test"] - 0.1 * sum(sizes)) <= max(sizes)
 
 
+def test_a_document_of_two_trees_fills_a_part_of_one() -> None:
+    assert set(assign_documents([2] * 5, shares=SplitShares(), seed=1)) == set(SPLITS)
+
+
+@pytest.mark.parametrize("shares", [{"dev": 0.0}, {"test": 0.0}, {"dev": 1.0}, {"test": 1.0}])
+def test_each_part_has_a_share(shares: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="expected two numbers above 0 whose sum is less than 1"):
+        SplitShares(**shares)
+
+
 @given(st.integers(0, 3000))
 def test_runs_have_twenty_trees_and_small_treebanks_have_fifty_runs(count: int) -> None:
     runs = list(runs_of_trees(range(count)))
