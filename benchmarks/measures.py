@@ -219,7 +219,7 @@ def write_factors(paths: Sequence[str], *, texts: int, model: str, seed: int) ->
     for number, (name, (a, b, c)) in enumerate(zip(MEASURES, fit_factors(errors).T, strict=True)):
         rows.append(f"  {json.dumps(name)}: {json.dumps([round(a, 2), round(b, 3), round(c, 3)])}")
         print(rows[-1], "c by treebank:", [round(float(treebank.bias[number]), 2) for treebank in errors])
-    text = f'{{\n "fitted_to": {json.dumps(model)},\n "error_factors": {{\n' + ",\n".join(rows) + "\n }\n}\n"
+    text = f'{{\n "fitted_to": {json.dumps(Path(model).name)},\n "error_factors": {{\n' + ",\n".join(rows) + "\n }\n}\n"
     write_file(parser.folder / FACTORS_FILE, text.encode())
 
 

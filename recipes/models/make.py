@@ -9,7 +9,8 @@ Steps that do not need each other run side by side, at most N of them (default: 
 runs/logs/STEP.part, which is renamed to STEP.log when the step has finished; the next call skips it, and a training
 that was stopped continues from its last checkpoint. The stages may run on different machines: `prepare` writes all that
 training reads to data/, with encoders in few bytes, `train` needs a GPU and writes to runs/ and then the model or its
-package, in bytes and calibrated, and `finish` adds functions and empty elements and measures for the card.
+package, in bytes and calibrated, and `finish` adds functions, empty elements and the factors of measures, and scores
+the model for its card.
 """
 
 import argparse
@@ -44,6 +45,7 @@ class Model(NamedTuple):
     pack: str = "--weight-step 0.3"  # options of `treecrf pack`
     functions: str = ""  # arguments of train_functions.py
     empties: str = ""  # arguments of train_empties.py
+    measures: str = "cp src/treecrf/parser/models/en/measures.json FOLDER"  # FOLDER is the model's
     is_embedded: bool = False
 
     def encoder_commands(self, arguments: str) -> str:
@@ -77,6 +79,8 @@ python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/r
     functions="masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz:4000 "
     "craft=data/craft/train.full.mrg.gz:8000 --dev data/masc/dev.full.mrg.gz --size 192 --epochs 12 --dropout 0.35",
     empties="masc=data/masc/train.full.mrg.gz craft=data/craft/train.full.mrg.gz:1500",
+    measures="python benchmarks/measures.py factors data/masc/dev.mrg.gz data/gum/dev.mrg.gz "
+    "data/ptb_sample/dev.mrg.gz data/ptb_sample/train.mrg.gz --texts 300 --model FOLDER",
 )
 
 ICELANDIC = Model(
@@ -192,6 +196,8 @@ def finishing_steps(name: str, model: Model) -> Iterator[Step]:
             command = f"python recipes/models/train_{part}.py {folder} {folder} {arguments}"
             yield Step("finish", f"{name}-{part}", command, (before,))
             before = f"{name}-{part}"
+    yield Step("finish", f"{name}-measures", model.measures.replace("FOLDER", folder), (before,))
+    before = f"{name}-measures"
     yield Step("finish", f"{name}-card", f"treecrf pack {folder} {card}", (before,))
 
 
