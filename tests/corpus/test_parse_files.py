@@ -159,12 +159,12 @@ def test_records_have_no_paragraphs(parser: Parser, tmp_path: Path) -> None:
 def test_paragraphs_of_a_text_file_are_parsed_as_one_text(
     parser: Parser, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    (tmp_path / "in.txt").write_text("The cat\nsleeps.\n\nWe sing. They see the\ncat. We sing.\n")
+    (tmp_path / "in.txt").write_text("The cat\nsleeps.\n\nWe sing. They see the\ncat.\n\nWe sing. We sing. We sing.\n")
     line_parser = LineParser(parser, ParseOptions(paragraphs=True), pytest.fail)
     line_parser.parse_files([InputFile(str(tmp_path / "in.txt"), Path("in.txt"))], None, lambda *_: None, resume=False)
     lines = capsysbinary.readouterr().out.decode().splitlines()
     words = [[" ".join(tree.words) for tree in parse_trees(text)] for text in lines]
-    assert words == [["The cat sleeps ."], ["We sing .", "They see the cat .", "We sing ."]]
+    assert words == [["The cat sleeps ."], ["We sing .", "They see the cat ."], ["We sing ."] * 3]
 
 
 @pytest.mark.parametrize("output_format", ["pretty", "brackets"])
