@@ -15,8 +15,7 @@ Reading = tuple[tuple[int, bool] | None, ...]  # of each word: where its unit at
 class Node:
     start: int
     end: int
-    outer: str
-    inner: str
+    label: str
     children: "list[Node]" = field(default_factory=list)
     parent: "Node | None" = None
 
@@ -39,8 +38,8 @@ def reading(tree: Tree, is_word: Sequence[bool] = ()) -> Reading:
     _follow_verbs(nodes, heads, governors, tags)
     _lean(nodes, heads, governors, tags, is_word)
     units = _units(nodes, heads, governors, tags)
-    heads_of_clauses = {heads[node] for node in nodes if not node.is_leaf and node.inner in rules._CLAUSES}
-    nouns = {heads[node] for node in nodes if not node.is_leaf and node.inner == "NP" and heads[node] > node.start}
+    heads_of_clauses = {heads[node] for node in nodes if not node.is_leaf and node.label in rules._CLAUSES}
+    nouns = {heads[node] for node in nodes if not node.is_leaf and node.label == "NP" and heads[node] > node.start}
     verbs = {
         word
         for word, tag in enumerate(tags)
@@ -61,11 +60,11 @@ def reading(tree: Tree, is_word: Sequence[bool] = ()) -> Reading:
 
 
 def _build(chains: Sequence[Span], tags: Sequence[str], is_word: Sequence[bool]) -> Node:
-    root = Node(0, len(tags), "", "")
+    root = Node(0, len(tags), "")
     stack = [root]
     phrases = [span for span in chains if sum(is_word[span.start : span.end]) > 1]
-    nodes = [Node(span.start, span.end, unary_chain(span.label)[0], unary_chain(span.label)[-1]) for span in phrases]
-    nodes += [Node(word, word + 1, tag, tag) for word, tag in enumerate(tags)]
+    nodes = [Node(span.start, span.end, unary_chain(span.label)[-1]) for span in phrases]
+    nodes += [Node(word, word + 1, tag) for word, tag in enumerate(tags)]
     for node in sorted(nodes, key=lambda node: (node.start, -node.end)):
         while node.start >= stack[-1].end:
             stack.pop()
@@ -90,18 +89,18 @@ def _head_child(node: Node, tags: Sequence[str], is_word: Sequence[bool]) -> Nod
     for child in reversed(children):
         if _is_conjunction(child, tags, is_word):
             return child
-    if node.inner not in rules._CLAUSES:
+    if node.label not in rules._CLAUSES:
         for child in children:
             verbs = [tag for tag in tags[child.start : child.end] if tag in rules._VERBS]
-            is_verbal = child.outer in ("VP", *rules._VERBS)
-            is_verbal = is_verbal and (child.outer != "VB" or child.start == node.start)
+            is_verbal = child.label in ("VP", *rules._VERBS)
+            is_verbal = is_verbal and (child.label != "VB" or child.start == node.start)
             if is_verbal and verbs and verbs[0] in rules._HEAD_VERBS:
                 return child
-    if node.inner == "NP":
-        prepositions = [child.start for child in node.children if child.is_leaf and child.inner == "IN"]
+    if node.label == "NP":
+        prepositions = [child.start for child in node.children if child.is_leaf and child.label == "IN"]
         children = [c for c in children if not prepositions or c.start <= prepositions[0]] or children
-    labels = [child.outer for child in children]
-    return children[READINGS.head_child(node.inner, labels, [child.is_leaf for child in children])]
+    labels = [child.label for child in children]
+    return children[READINGS.head_child(node.label, labels, [child.is_leaf for child in children])]
 
 
 def _is_conjunction(node: Node, tags: Sequence[str], is_word: Sequence[bool]) -> bool:
@@ -110,7 +109,7 @@ def _is_conjunction(node: Node, tags: Sequence[str], is_word: Sequence[bool]) ->
     if parent is None:
         return False
     is_later = any(is_word[parent.start : node.start])
-    if node.outer in rules._CONJUNCTIONS and is_later:
+    if node.label in rules._CONJUNCTIONS and is_later:
         return True
     if tags[node.start] in rules._CONJUNCTIONS:
         if not node.is_leaf and is_later:
@@ -124,13 +123,13 @@ def _follow_verbs(
     nodes: Sequence[Node], heads: dict[Node, int], governors: dict[int, int], tags: Sequence[str]
 ) -> None:
     for node in nodes:
-        if node.is_leaf or node.inner != "VP" or tags[heads[node]] not in rules._VERBS:
+        if node.is_leaf or node.label != "VP" or tags[heads[node]] not in rules._VERBS:
             continue
         verb = None
         for child in node.children:
             if verb is not None and heads[child] != heads[node]:
                 governors[heads[child]] = verb
-            if child.is_leaf and child.inner in rules._VERBS:
+            if child.is_leaf and child.label in rules._VERBS:
                 verb = child.start
 
 
@@ -148,14 +147,14 @@ def _lean(
                 is_next = (
                     is_next
                     and tags[after.start] != "TO"
-                    and (not following or after.outer in following)
+                    and (not following or after.label in following)
                     and heads[child] != heads[parent]
                 )
-                if is_next and child.outer in symbols and parent.inner in parents:
+                if is_next and child.label in symbols and parent.label in parents:
                     governors[heads[child]] = heads[after]
     for parent in nodes:
         for child in parent.children:
-            is_inside = child.outer in rules._DETERMINERS and parent.inner in rules._MODIFIERS
+            is_inside = child.label in rules._DETERMINERS and parent.label in rules._MODIFIERS
             if is_inside and heads[child] != heads[parent]:
                 assert parent.parent is not None
                 governors[heads[child]] = heads[parent.parent]
@@ -172,8 +171,8 @@ def _units(
             continue
         first, second = sorted((heads[node], governors[heads[node]]))
         if (
-            parent.inner in (*rules._CLAUSES, "PP", "")
-            and (parent.inner == "VP" or node.outer in ("VP", *rules._VERBS))
+            parent.label in (*rules._CLAUSES, "PP", "")
+            and (parent.label == "VP" or node.label in ("VP", *rules._VERBS))
             and tags[first] in rules._AUXILIARIES
             and tags[second] in rules._VERBS
         ):

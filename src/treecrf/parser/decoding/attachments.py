@@ -4,7 +4,8 @@ In a tree every word but one depends on another word: the head of a constituent 
 the heads of its other children depend. `READINGS` chooses head children. Two trees are the same reading if every word
 depends on the same word in both, and if the same words with dependents are verbs or heads of clauses. So a reading
 leaves open what the labels of other phrases are, whether a phrase has a bracket around its head, and where punctuation
-stands. Constituents over a single word, punctuation aside, do not count. In English, more is left open:
+stands. Constituents over a single word, punctuation aside, do not count, and a unary chain counts as its last label.
+In English, more is left open:
 
 - The head of a coordination is its last conjunction: in `old men and women`, `old` depends on `and`, or on `men`. A
   bracket that begins or ends with a conjunction does not matter.
@@ -67,9 +68,7 @@ class Attachments:
         self._ids = {name: number for number, name in enumerate(names)}
         self._unknown = self._ids[""]
         self._root = len(labels)
-        # the symbol of a label for the constituent above it, and for the constituents below it
-        self._outer = np.array([self._ids[chain[0]] for chain in chains])
-        self._inner = np.array([self._ids[chain[-1]] for chain in chains])
+        self._symbols = np.array([self._ids[chain[-1]] for chain in chains])
         self._ranks, self._directions = self._rank_children(names, rules)
         self.tags = self.symbols(tags)
         self._is_clause = self._flags(_CLAUSES)
@@ -130,7 +129,7 @@ class Attachments:
         is_head = np.zeros(len(words), np.bool_)
         is_head[above[(governors != words) & nodes.is_word]] = True
         is_verbal = self._is_verb[nodes.tags]
-        labels, phrase_heads = nodes.inner[: nodes.phrases], heads[: nodes.phrases]
+        labels, phrase_heads = nodes.symbols[: nodes.phrases], heads[: nodes.phrases]
         is_noun = self._is_noun_phrase[labels] & (phrase_heads > nodes.starts[: nodes.phrases])
         is_verbal[phrase_heads[is_noun & ~self._is_finite[nodes.tags[phrase_heads]]]] = False
         is_verbal[phrase_heads[self._is_clause[labels]]] = True
@@ -152,19 +151,18 @@ class Attachments:
         starts, ends, labels = starts[order], ends[order], labels[order]
         return _Nodes(
             Constituents(categories=(), root="", lengths=np.full(count, length), ids=labels, starts=starts, ends=ends),
-            outer=np.concatenate([self._outer[labels], tag_symbols.ravel()]),
-            inner=np.concatenate([self._inner[labels], tag_symbols.ravel()]),
+            symbols=np.concatenate([self._symbols[labels], tag_symbols.ravel()]),
             is_word=np.tile(np.array(is_word, np.bool_), count),
             first_words=first_words,
         )
 
     def _heads(self, nodes: "_Nodes") -> Ints:
         """The head word of each node."""
-        labels = nodes.inner[nodes.parents]
-        ranks, directions = self._ranks[labels, nodes.outer], self._directions[labels, nodes.outer]
+        labels = nodes.symbols[nodes.parents]
+        ranks, directions = self._ranks[labels, nodes.symbols], self._directions[labels, nodes.symbols]
         words_before = np.concatenate([[0], np.cumsum(nodes.is_word)])
         is_later = words_before[nodes.starts] > words_before[nodes.starts[nodes.parents]]
-        is_conjunction = self._is_conjunction[nodes.outer] & is_later
+        is_conjunction = self._is_conjunction[nodes.symbols] & is_later
         tags = self._is_conjunction[nodes.tags]
         is_conjunction[: nodes.phrases] |= (tags[nodes.starts] & is_later | tags[nodes.ends - 1])[: nodes.phrases]
         firsts = tags[nodes.starts] & ~is_later  # in a phrase that begins with a conjunction
@@ -189,8 +187,8 @@ class Attachments:
         verbs = np.where(self._is_verb[nodes.tags], np.arange(words), words)
         next_verbs = np.minimum.accumulate(verbs[::-1])[::-1][nodes.starts]
         is_head = np.append(self._is_head_verb[nodes.tags], False)[next_verbs]
-        begins: Mask = is_head & (next_verbs < nodes.ends) & self._is_verbal[nodes.outer]
-        is_later_base = self._is_base_form[nodes.outer] & (nodes.starts > nodes.starts[nodes.parents])
+        begins: Mask = is_head & (next_verbs < nodes.ends) & self._is_verbal[nodes.symbols]
+        is_later_base = self._is_base_form[nodes.symbols] & (nodes.starts > nodes.starts[nodes.parents])
         return begins & ~is_later_base
 
     def _governors(self, nodes: "_Nodes", heads: Ints) -> Ints:
@@ -200,7 +198,7 @@ class Attachments:
         attached = np.flatnonzero(heads != above)
         governors[heads[attached]] = above[attached]
         verbs = self._last_before(self._is_verb, nodes)
-        follows = (verbs >= 0) & self._is_verb_phrase[nodes.inner[nodes.parents]]
+        follows = (verbs >= 0) & self._is_verb_phrase[nodes.symbols[nodes.parents]]
         follows &= self._is_verb[nodes.tags[above]] & (heads != above)
         governors[heads[follows]] = heads[verbs[follows]]
         self._lean(nodes, heads, governors)
@@ -209,7 +207,7 @@ class Attachments:
     def _last_before(self, symbols: Mask, nodes: "_Nodes") -> Ints:
         """The last sibling before each node that is a word with one of the symbols; -1 if there is none."""
         children = nodes.constituents.children.nodes
-        is_wanted = symbols[nodes.inner[children]] & (children >= nodes.phrases)
+        is_wanted = symbols[nodes.symbols[children]] & (children >= nodes.phrases)
         places = np.maximum.accumulate(np.where(is_wanted, np.arange(len(children)), -1))
         before = children[np.concatenate([[-1], places[:-1]])]
         is_found = (np.concatenate([[-1], places[:-1]]) >= 0) & (nodes.parents[before] == nodes.parents[children])
@@ -220,23 +218,23 @@ class Attachments:
     def _lean(self, nodes: "_Nodes", heads: Ints, governors: Ints) -> None:
         """Attaches function words to what follows them, and determiners of modifiers to what is modified."""
         _, after = nodes.constituents.siblings
-        labels, next_symbols = nodes.inner[nodes.parents], nodes.outer[after]
+        labels, next_symbols = nodes.symbols[nodes.parents], nodes.symbols[after]
         is_attached = heads != heads[nodes.parents]
         has_next = is_attached & (after >= 0) & (after < nodes.phrases)
         before_word = after >= nodes.phrases
         has_next[before_word] = is_attached[before_word] & nodes.is_word[after[before_word] - nodes.phrases]
         has_next &= ~self._is_infinitive[nodes.tags[nodes.starts[after]]]
         for symbols, parents, following in self._leaning:
-            leans = has_next & symbols[nodes.outer] & parents[labels]
+            leans = has_next & symbols[nodes.symbols] & parents[labels]
             leans &= following[next_symbols] | ~following.any()
             governors[heads[leans]] = heads[after[leans]]
-        is_inside = is_attached & self._is_determiner[nodes.outer] & self._is_modifier[labels]
+        is_inside = is_attached & self._is_determiner[nodes.symbols] & self._is_modifier[labels]
         governors[heads[is_inside]] = heads[nodes.parents[nodes.parents[is_inside]]]
 
     def _units(self, nodes: "_Nodes", heads: Ints, governors: Ints) -> Ints:
         """The first word of each word's unit: a modal or `to` and the verb that follows it are a unit."""
-        labels = nodes.inner[nodes.parents]
-        is_verbal = self._is_verb_phrase[labels] | (self._is_verbal[nodes.outer] & self._has_verbs[labels])
+        labels = nodes.symbols[nodes.parents]
+        is_verbal = self._is_verb_phrase[labels] | (self._is_verbal[nodes.symbols] & self._has_verbs[labels])
         attached = np.flatnonzero(is_verbal & (heads != heads[nodes.parents]))
         words = heads[attached]
         pairs = np.stack([words, governors[words]])
@@ -260,8 +258,7 @@ class _Nodes:
     """The phrases of all trees, and then their words. The root of a tree is its own parent."""
 
     constituents: Constituents
-    outer: Ints  # symbols for the constituent above
-    inner: Ints  # symbols for the constituents below; at words, tags
+    symbols: Ints  # labels of phrases and tags of words
     is_word: Mask  # (words,) whether a word is not punctuation
     first_words: Ints  # (trees,)
 
@@ -271,7 +268,7 @@ class _Nodes:
 
     @property
     def tags(self) -> Ints:
-        return self.inner[self.phrases :]
+        return self.symbols[self.phrases :]
 
     @property
     def starts(self) -> Ints:
