@@ -1,3 +1,4 @@
+import pytest
 import torch
 from hypothesis import given, settings
 
@@ -101,3 +102,17 @@ def test_sums_over_labels_are_over_the_allowed_ones():
     close(sums[0, :, 0, 2], torch.stack((constituents, free, labels)))
     close(chart[0, :, 0, 2], torch.stack((labels, constituents - labels)))
     assert not chart[0, 1].triu(1)[0, 1] and not sums[0, :, 2, 1].any()
+
+
+@pytest.mark.parametrize("adds_labels", [True, False])
+def test_weights_of_labels_are_the_gradient_of_the_chart_and_the_sums(adds_labels):
+    generator = torch.Generator().manual_seed(6)
+    scores = torch.randn(2, 4, 4, 5, generator=generator, dtype=torch.float64).requires_grad_()
+    chart_gradient, sum_gradient = (torch.randn(2, n, 4, 4, generator=generator, dtype=torch.float64) for n in (2, 3))
+    masks = torch.tensor([3, 2]), torch.tensor([True, False, True, True, False]), adds_labels
+    chart, sums = torch_backend.label_chart(torch.zeros(2, 4, 4), scores, *masks)
+    (expected,) = torch.autograd.grad((chart * chart_gradient).sum() + (sums * sum_gradient).sum(), scores)
+    weights = torch_backend.label_weights(scores, sums, chart_gradient, sum_gradient, *masks, True)
+    close(weights.detach(), expected)
+    constituents = torch_backend.label_weights(scores, sums, chart_gradient, sum_gradient, *masks, False)
+    close(constituents.detach(), expected * masks[1])

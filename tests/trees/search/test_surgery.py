@@ -135,3 +135,11 @@ def test_an_error_of_a_surgery_names_its_pattern(operation, message):
     with pytest.raises(SurgeryError, match=f"{message}") as raised:
         Surgery("A=x", operation).apply(Tree.parse("(S (A a))"))
     assert str(raised.value).startswith("surgery at 'A=x': ")
+
+
+@pytest.mark.parametrize("verb", ["adjoin", "adjoinH", "adjoinF"])
+def test_an_adjoined_tree_has_one_foot(verb):
+    assert str(Surgery("A=x !> X", f"{verb} (X (A@)) x").apply(Tree.parse("(S (A (B b)))"))) == "(S (X (A (B b))))"
+    for tree, feet in (("(X (A a))", 0), ("(X (A@) (A@))", 2)):
+        with pytest.raises(PatternError, match=f"expected one label with '@', the foot, found {feet} in the tree"):
+            Surgery("A=x", f"{verb} {tree} x")
