@@ -137,9 +137,13 @@ def test_an_error_of_a_surgery_names_its_pattern(operation, message):
     assert str(raised.value).startswith("surgery at 'A=x': ")
 
 
-@pytest.mark.parametrize("verb", ["adjoin", "adjoinH", "adjoinF"])
-def test_an_adjoined_tree_has_one_foot(verb):
-    assert str(Surgery("A=x !> X", f"{verb} (X (A@)) x").apply(Tree.parse("(S (A (B b)))"))) == "(S (X (A (B b))))"
+@pytest.mark.parametrize(
+    ("verb", "result"),
+    [("adjoin", "(S (X (Z (B b))))"), ("adjoinH", "(S (A (Z (B b))))"), ("adjoinF", "(S (X (A (B b))))")],
+)
+def test_an_adjoined_tree_has_one_foot(verb, result):
+    surgery = Surgery("A=x < B !> X", f"{verb} (X (Z@)) x")
+    assert str(surgery.apply(Tree.parse("(S (A (B b)))"))) == result
     for tree, feet in (("(X (A a))", 0), ("(X (A@) (A@))", 2)):
         with pytest.raises(PatternError, match=f"expected one label with '@', the foot, found {feet} in the tree"):
             Surgery("A=x", f"{verb} {tree} x")
