@@ -5,7 +5,9 @@ import gzip
 import io
 import os
 from collections.abc import Sequence
+from concurrent.futures import wait
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -182,6 +184,21 @@ def test_outputs_that_are_finished_in_threads_appear_and_are_unlocked(tmp_path: 
             with open_file(tmp_path / f"{number}.mrg", None, OutputFile(4, submit=finisher.submit)) as sink:
                 sink.write([str(number)])
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {f"{n}.mrg": f"{n}\n" for n in range(300)}
+
+
+def test_the_error_of_an_earlier_output_is_raised_when_it_is_there() -> None:
+    may_fail = Event()
+
+    def fail() -> None:
+        may_fail.wait(60)
+        raise OSError("the disk is full")
+
+    with Finisher() as finisher:
+        finisher.submit(fail)  # does not wait for it
+        may_fail.set()
+        wait(finisher._outputs)
+        with pytest.raises(OSError, match="the disk is full"):
+            finisher.submit(lambda: None)
 
 
 def test_an_error_in_a_finisher_is_raised(tmp_path: Path) -> None:
