@@ -28,3 +28,13 @@ def test_names_of_functions_are_short_words() -> None:
     for name in ("", "S" * 101, "a b", "SBJ-1", "(", "a\x07"):
         with pytest.raises(ValueError, match="is no function; expected a name such as SBJ"):
             tagger(["LOC", name])
+
+
+def test_probabilities_are_the_logistic_function_of_the_scores() -> None:
+    tags: Any = tagger(["SBJ", "LOC"])
+    tags._symbols.features = lambda batch, rows: (rows,)
+    tags.__dict__["_scorer"] = lambda vectors, rows, scheme: np.float32([[0, 3], [-2, 40]])
+    constituents = type("Constituents", (), {"ids": np.array([0, 1, 0]), "__len__": lambda self: 3})()
+    batch: Any = SimpleNamespace(constituents=constituents, vectors=None)
+    expected = [[0.5, 1 / (1 + np.exp(-3))], [0, 0], [1 / (1 + np.exp(2)), 1]]
+    assert tags(batch).probabilities == pytest.approx(np.array(expected), abs=1e-6)

@@ -27,6 +27,11 @@ def test_intervals_contain_the_score():
     assert result["tagging_accuracy"] == Interval(100.0, 100.0)
 
 
+def test_the_interval_of_a_difference_does_not_grow_with_the_samples():
+    few, many = (compare(evaluate([GOLD] * 60, [GOLD] * 60), MIXED, resamples=count).interval for count in (200, 5000))
+    assert many.high - many.low == pytest.approx(few.high - few.low, rel=0.2)
+
+
 def test_equal_sentences_give_intervals_of_width_zero():
     score = evaluate([GOLD] * 5, [WORSE] * 5)
     assert intervals(score, resamples=50)["f1"] == pytest.approx((score.f1, score.f1))

@@ -86,8 +86,9 @@ def test_no_sentences_score_zero():
 
 
 def test_the_short_summary_ends_at_the_cutoff():
-    rules = Rules(cutoff=3)
-    assert evaluate([GOLD, Tree.parse("(NP (NN cat))")], [GOLD, None], rules=rules).short.sentences == 1
+    trees = [GOLD, Tree.parse("(NP (NN cat))")], [GOLD, None]
+    for cutoff, sentences in ((3, 1), (4, 2), (0, 0)):
+        assert evaluate(*trees, rules=Rules(cutoff=cutoff)).short.sentences == sentences
 
 
 def test_unequal_numbers_of_trees_are_an_error():
