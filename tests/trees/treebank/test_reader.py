@@ -308,3 +308,12 @@ def test_memory_is_linear_in_the_file(raw: Iterator[bytes], caplog: pytest.LogCa
 @given(st.lists(trees(plain_text, max_words=4), min_size=1, max_size=3))
 def test_a_line_may_contain_several_trees(forest: list[Tree]) -> None:
     assert read(" ".join(map(str, forest))) == (forest, 0)
+
+
+def test_trees_are_read_from_the_lines_of_parse_with_format_json(tmp_path: Path) -> None:
+    lines = ['{"tree": "(S (X x))"}', '{"sentences": [{"tree": "(A a)"}, {"tree": null}, {"tree": "(B b)"}]}']
+    (tmp_path / "trees.jsonl").write_text("\n".join([*lines, '{"tree": null}', ""]))
+    assert list(map(str, read_trees(tmp_path / "trees.jsonl"))) == ["(S (X x))", "(A a)", "(B b)"]
+    (tmp_path / "trees.jsonl").write_text('{"words": []}\n')
+    with pytest.raises(TreebankError, match="expected a tree in brackets, or a line of `treecrf parse --format json`"):
+        list(read_trees(tmp_path / "trees.jsonl"))
