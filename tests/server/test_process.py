@@ -36,6 +36,7 @@ def run_clients(server: ServerProcess, work: Callable[[httpx.AsyncClient], Await
 def test_64_clients_get_their_own_responses(server: ServerProcess, parser: Parser) -> None:
     mbr_trees = [str(tree) for tree in parser.parse_many(SENTENCES)]
     best_trees = [str(tree) for tree in parser.parse_many(SENTENCES, mbr=False)]
+    readings = [[len(parser.analyze(words, k=k).alternatives) for k in range(3)] for words in SENTENCES]
     counter = iter(range(10**6))
 
     async def work(client: httpx.AsyncClient) -> None:
@@ -48,7 +49,7 @@ def test_64_clients_get_their_own_responses(server: ServerProcess, parser: Parse
             (sentence,) = response.json()["sentences"]
             assert sentence["words"] == SENTENCES[index]
             assert sentence["tree"] == (mbr_trees if mbr else best_trees)[index]
-            assert len(sentence.get("kbest", [])) == k
+            assert len(sentence.get("kbest", [])) == readings[index][k] <= k
             assert ("log_prob" in sentence) == (count % 2 > 0)
 
     run_clients(server, work, 64)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from treecrf.files import DECOMPRESSION_ERRORS, open_stream, real_path, source_name
 from treecrf.text import paragraphs
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.word_table import WORD
+from treecrf.trees.treebank.lines import WORD
 
 if TYPE_CHECKING:
     from treecrf.parser.decoding.constraints import Constraints

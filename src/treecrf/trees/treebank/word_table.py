@@ -3,7 +3,6 @@
 Python reads only the words that are new, and lines that are odd.
 """
 
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from typing import NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.trees.treebank.lines import WORD
+
 try:
     from treecrf.trees.treebank import _word_table
 except ImportError:  # installed without a C compiler
@@ -20,7 +21,6 @@ except ImportError:  # installed without a C compiler
 else:
     available = True
 
-WORD = re.compile(r"[^ \t\r\f\v]+")
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
