@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 STAGES = ("prepare", "train", "finish")
 LOGS = Path("runs/logs")
-VERSION = "0.3.0"  # of the packages
+VERSION = "0.3.0"  # version that all packages get
 COMMANDS = """set -e
 treecrf() { "$PYTHON" -m treecrf "$@"; }
 python() { "$PYTHON" "$@"; }

@@ -25,7 +25,7 @@ def words_of(path: str) -> Iterator[str]:
 
 
 def select_lines(lines: Iterable[str], words: set[str]) -> Iterator[str]:
-    """Yields the first lines and those of the words, with rounded numbers."""
+    """Yields the first lines and the lines of the words, with rounded numbers."""
     for number, line in enumerate(lines):
         word, *values = line.rstrip("\n").split(" ")
         if number < FIRST_WORDS or word in words:

@@ -379,7 +379,7 @@ def _split_sentences(ends: Ints, size: int) -> _Segments:
     """Splits sentences that end at these pieces into segments of at most `size` that overlap by half."""
     lengths = np.diff(ends, prepend=0)
     counts = 1 + np.maximum(0, -((size - lengths) // (size // 2)))
-    numbers = ranges(np.zeros_like(counts), counts)  # of the segments of each sentence
+    numbers = ranges(np.zeros_like(counts), counts)  # the segments of each sentence, counted from 0
     is_last = numbers == np.repeat(counts - 1, counts)
     starts, sentence_ends = np.repeat(ends - lengths, counts) + numbers * (size // 2), np.repeat(ends, counts)
     return _Segments(

@@ -122,7 +122,7 @@ class Attachments:
         governors = self._governors(nodes, heads)
         units = self._units(nodes, heads, governors)
         words, above = np.arange(len(governors)), units[governors]
-        attached = words.copy()  # of a unit: the unit on which it depends
+        attached = words.copy()  # the unit on which each unit depends
         leaves = np.flatnonzero(above != units)
         attached[units[leaves]] = above[leaves]
         keys = np.where(units == words, attached, units) - np.repeat(nodes.first_words, tag_symbols.shape[1])

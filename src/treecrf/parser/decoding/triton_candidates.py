@@ -96,8 +96,8 @@ def _take_best(x, lane):
     return best, choice, tl.where(lane[None, :] == choice[:, None], -_INFINITY, x)
 
 
-# Ranks the labels of ROWS candidates, and their utility, as `find_candidates` does. `sentence_labels` gets the labels
-# of whole sentences that have no constituents. Grid: blocks of candidates.
+# Ranks the labels of ROWS candidates, and their utility, as `find_candidates` does. If the label of a whole sentence
+# has no constituents, `sentence_labels` gets it. Grid: blocks of candidates.
 @triton.jit(do_not_specialize=["row_count", "size"])
 def rank_labels_kernel(
     scores, cells, values, lengths, common, counts, labels, utility, sentence_labels, is_finite, threshold,

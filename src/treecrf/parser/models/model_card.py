@@ -103,7 +103,7 @@ class TreebankCalibration:
 class TrainingRun:
     """The training of a model or of one of its teachers."""
 
-    name: str  # of the folder
+    name: str  # the folder of the run
     recipe_digest: str  # SHA-256 of the file with its settings
     seed: int
     minutes: float  # set-up, training, and scoring of development trees
@@ -162,7 +162,7 @@ class ModelCard:
     tags: tuple[str, ...]
     recipe: str
     precisions: tuple[TreebankPrecision, ...] = ()
-    runs: tuple[TrainingRun, ...] = ()  # of the model and of its teachers
+    runs: tuple[TrainingRun, ...] = ()  # the model and its teachers
 
     @staticmethod
     def load(folder: Path) -> "ModelCard":

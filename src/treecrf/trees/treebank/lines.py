@@ -8,7 +8,7 @@ from typing import Any
 
 from treecrf.files import Source, open_stream, source_name
 
-WORD = re.compile(r"[^ \t\r\f\v]+")  # of a line of tokens
+WORD = re.compile(r"[^ \t\r\f\v]+")  # a word in a line of tokens
 _SAMPLE = 1 << 20  # bytes for the detection of the encoding
 # GB18030 characters of four bytes, and of two high bytes as in GB2312: accented letters of Latin-1 are rarely pairs.
 # Other two-byte characters are left out, because their bytes could be Latin-1 or Big5

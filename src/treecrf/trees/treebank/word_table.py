@@ -73,10 +73,10 @@ class TokenLines(Sequence[list[str]]):
 
     table: WordTable
     data: bytes
-    starts: Int64Array  # of each line in `data`
+    starts: Int64Array  # where each line begins in `data`
     ends: Int64Array
     lengths: Int64Array  # words per line
-    rows: Int32Array  # of all words
+    rows: Int32Array  # one for each word
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -104,5 +104,5 @@ class SplitLines(NamedTuple):
     """Lines that were split at once."""
 
     sentences: TokenLines | None  # None if a line is odd: too long, not UTF-8, with a zero byte or too many words
-    has_words: npt.NDArray[np.bool_]  # of each line; lines without words are no sentences
+    has_words: npt.NDArray[np.bool_]  # one for each line; lines without words are no sentences
     bytes: int  # with line ends
