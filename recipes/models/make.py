@@ -42,6 +42,7 @@ class Model(NamedTuple):
     dev: str  # treebanks whose development parts calibrate
     teachers: Mapping[str, str] = {"1": "train.seed=1", "2": "train.seed=2"}  # settings by name
     raw: str = ""  # commands that give raw sentences trees; TEACHER is the first teacher
+    targets: str = ""  # the recipe whose soft targets all models of the family read
     pack: str = "--weight-step 0.3"  # options of `treecrf pack`
     functions: str = ""  # arguments of train_functions.py
     empties: str = ""  # arguments of train_empties.py
@@ -75,6 +76,7 @@ python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/r
         "cased": "train.seed=3 model.transformer=runs/encoders/bert-base-cased",
     },
     raw="treecrf parse --resume --model TEACHER --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz",
+    targets="en",
     pack="--vectors 20000 --weight-step 0.2",
     functions="masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz:4000 "
     "craft=data/craft/train.full.mrg.gz:8000 --dev data/masc/dev.full.mrg.gz --size 192 --epochs 12 --dropout 0.35",
@@ -173,6 +175,12 @@ def steps_of(name: str, settings: str = "") -> Iterator[Step]:
     if model.raw:
         needs.append(f"{model.family}-raw")
         yield Step("train", needs[-1], model.raw.replace("TEACHER", f"runs/{needs[0]}"), (needs[0],))
+    if model.targets:
+        targets = f"{model.family}-targets"
+        recipe = f"recipes/models/{model.targets}.toml"
+        command = f"python recipes/models/soft_targets.py {recipe} runs/{targets}.safetensors {settings}"
+        yield Step("train", targets, command, tuple(needs))
+        needs = [targets]
     yield Step("train", name, training(name, name, settings), tuple(needs))
     yield from finishing_steps(name, model)
 
@@ -250,7 +258,7 @@ def main() -> None:
     arguments.add_argument("names", nargs="+", metavar="MODEL or KEY=VALUE")
     arguments.add_argument("--only", choices=STAGES, help="run the steps of one stage")
     arguments.add_argument("--jobs", type=int, default=6)
-    options = arguments.parse_args()
+    options = arguments.parse_intermixed_args()
     settings = shlex.join(name for name in options.names if "=" in name)
     models = [name for name in options.names if "=" not in name]
     if unknown := [name for name in models if name not in MODELS]:

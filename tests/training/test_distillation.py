@@ -12,9 +12,9 @@ from small import FIFTY, small_recipe, whole_and_resumed
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
-from treecrf.training import fit
+from treecrf.training import Recipe, fit
 from treecrf.training.conditions import Told
-from treecrf.training.distillation import load_teachers
+from treecrf.training.distillation import load_teachers, save_soft_targets
 from treecrf.training.distributed import join_processes
 from treecrf.training.setup import prepare_training
 from treecrf.trees.treebank import read_trees, write_trees
@@ -127,3 +127,30 @@ def test_a_max_margin_model_is_neither_teacher_nor_student(tmp_path: Path, teach
 def test_the_distillation_weight_is_a_share() -> None:
     with pytest.raises(ValueError, match=r"distillation_weight is 1\.5; expected a share of the loss, from 0 to 1"):
         small_recipe(distillation_weight=1.5)
+
+
+def test_students_read_the_probabilities_of_teachers_from_a_file(tmp_path: Path, teacher: str) -> None:
+    recipe = small_recipe(epochs=1, teachers=(teacher,))
+    _write_soft_targets(recipe, tmp_path / "targets.safetensors")
+    fit(recipe, tmp_path / "asks", device="cpu")
+    read = replace(recipe, train=replace(recipe.train, soft_targets=str(tmp_path / "targets.safetensors")))
+    fit(read, tmp_path / "reads", device="cpu")
+    asked, read_weights = (load_parser_state(tmp_path / name).weights for name in ("asks", "reads"))
+    assert all(np.array_equal(asked[name], read_weights[name]) for name in asked)
+
+
+def test_soft_targets_of_other_sentences_are_an_error(tmp_path: Path, teacher: str) -> None:
+    _write_soft_targets(small_recipe(epochs=1, teachers=(teacher,)), tmp_path / "targets.safetensors")
+    trees = list(read_trees(FIFTY))
+    write_trees(tmp_path / "others.mrg", trees[1:] + trees[:1])
+    data = {"train": (str(tmp_path / "others.mrg"),)}
+    recipe = small_recipe(data=data, epochs=1, soft_targets=str(tmp_path / "targets.safetensors"))
+    with pytest.raises(ValueError, match="soft targets of other sentences, trees, labels or tags"):
+        fit(recipe, tmp_path / "run", device="cpu")
+
+
+def _write_soft_targets(recipe: Recipe, path: Path) -> None:
+    with join_processes("cpu") as processes:
+        setup = prepare_training(recipe, path.parent, processes)
+    assert setup.soft_targets is not None
+    save_soft_targets(path, setup.soft_targets, setup.parser, setup.loader.corpus)

@@ -1,8 +1,14 @@
-"""Distillation: trained parsers as teachers, whose probabilities another parser learns beside the gold trees."""
+"""Distillation: trained parsers as teachers, whose probabilities another parser learns beside the gold trees.
 
+Students of the same trees can read the probabilities from one file, so that teachers score each sentence once.
+"""
+
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import torch
+from safetensors.torch import load_file, save_file
 
 from treecrf.network.data.bucketing import Budget, sorted_batches
 from treecrf.network.nn.batch import TensorBatch
@@ -12,6 +18,7 @@ from treecrf.training.conditions import Conditions, Told
 from treecrf.training.config import TrainConfig
 from treecrf.training.data_loader import Corpus
 
+_TOLD, _DIGEST = "told", "digest"  # tensors of a file of soft targets beside the probabilities
 _CHUNK_WORDS = 20_000  # words per batch for teachers, which need no memory for gradients
 
 
@@ -118,3 +125,44 @@ def _score_chunk(
         is_gold = torch.tensor([not taught[index] for index in indices], device=batch.device)
         targets = targets.with_gold_trees(batch, is_gold)
     store.write(batch, targets)
+
+
+def save_soft_targets(path: Path, store: SoftTargetStore, student: Parser, corpus: Corpus) -> None:
+    """Writes soft targets for other students of the same sentences, trees, labels and tags."""
+    told = [] if store.told is None else list(store.told)
+    described = {_TOLD: torch.tensor(told, dtype=torch.bool), _DIGEST: _corpus_digest(student, corpus)}
+    tensors = {name: tensor.cpu() for name, tensor in store.tensors.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({**tensors, **described}, path)
+
+
+def load_soft_targets(config: TrainConfig, student: Parser, corpus: Corpus) -> SoftTargetStore:
+    """Reads what `save_soft_targets` wrote to `config.soft_targets`."""
+    if not Path(config.soft_targets).is_file():
+        raise FileNotFoundError(f"there is no file {config.soft_targets} (train.soft_targets)")
+    tensors = load_file(config.soft_targets, student.device)
+    if not torch.equal(tensors[_DIGEST].cpu(), _corpus_digest(student, corpus)):
+        raise ValueError(
+            f"{config.soft_targets} has the soft targets of other sentences, trees, labels or tags than the training "
+            "data; write the file again, or leave train.soft_targets out"
+        )
+    told = tensors[_TOLD].tolist()
+    store = SoftTargetStore(
+        corpus.lengths,
+        labels=len(student.vocabulary.labels),
+        tags=len(student.vocabulary.tags) if "tags" in tensors else 0,
+        distillation_weight=config.distillation_weight,
+        device=torch.device(student.device),
+        told=told or None,
+    )
+    for name, tensor in store.tensors.items():
+        tensor.copy_(tensors.pop(name))
+    return store
+
+
+def _corpus_digest(student: Parser, corpus: Corpus) -> torch.Tensor:
+    """A digest of everything that the place and the meaning of soft targets depend on."""
+    digest = hashlib.sha256(repr((student.vocabulary.labels, student.vocabulary.tags, corpus.words)).encode())
+    for tree in corpus.gold:
+        digest.update(tree.starts.tobytes() + tree.ends.tobytes())
+    return torch.frombuffer(bytearray(digest.digest()), dtype=torch.uint8)

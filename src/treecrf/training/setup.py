@@ -27,14 +27,13 @@ from treecrf.training.conditions import Conditions
 from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
-from treecrf.training.distillation import compute_soft_targets, load_teachers
+from treecrf.training.distillation import compute_soft_targets, load_soft_targets, load_teachers
 from treecrf.training.distributed import Processes
 from treecrf.training.optimizer import EMA, build_model_optimizer
 from treecrf.training.partial import UNKNOWN_TAG, PartialTree, read_partial
 from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.binarize import from_spans, to_spans
 from treecrf.trees.treebank.well_formed import count_productions
 
 T = TypeVar("T")
@@ -116,8 +115,12 @@ class TreebankPart:
 def _retag(tree: Tree, tags: Mapping[str, str]) -> Tree:
     if not any(word.lower() in tags for word in tree.words):
         return tree
-    leaves = [Tree(tags.get(word.lower(), tag), (word,)) for word, tag in zip(tree.words, tree.tags, strict=True)]
-    return from_spans(to_spans(tree), leaves, tree.label)
+    return tree.fold(lambda node, children: Tree(node.label, children) if children else _retag_leaf(node, tags))
+
+
+def _retag_leaf(leaf: Tree, tags: Mapping[str, str]) -> Tree:
+    (word,) = leaf.words
+    return Tree(tags.get(word.lower(), leaf.label), (word,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +165,9 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
     parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
     loader = _build_loader(recipe, train, parser, processes)
     soft_targets = None
-    if config.teachers:
+    if config.soft_targets:
+        soft_targets = load_soft_targets(config, parser, loader.corpus)
+    elif config.teachers:
         teachers, taught = load_teachers(config.teachers, parser), train.of_each_tree(data.taught)
         soft_targets = compute_soft_targets(teachers, parser, loader.corpus, config, taught, loader.conditions)
     return TrainingSetup(

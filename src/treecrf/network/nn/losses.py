@@ -100,7 +100,7 @@ class SoftTargetStore:
 
         `told` says which sentences teachers may be told anything of; None: teachers are told nothing.
         """
-        self._count, self._teachers_are_told = len(lengths), told is not None
+        self.told, self._count, self._teachers_are_told = told, len(lengths), told is not None
         told_lengths = np.where(told, lengths, 1) if told is not None else np.zeros(0)
         words = np.concatenate([lengths, told_lengths, told_lengths, [1]]).astype(np.int64)
         self._span_starts, self._label_starts, self._tag_starts = (
@@ -112,6 +112,12 @@ class SoftTargetStore:
         self._tags = zeros(int(words.sum()), tags) if tags else None
         self._distillation_weight = distillation_weight
         self._spans[-3] = 1  # the cell (0, 1) of the last sentence
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """All probabilities by name; copying others into them fills the store."""
+        tensors = {"spans": self._spans, "labels": self._labels}
+        return tensors if self._tags is None else {**tensors, "tags": self._tags}
 
     def write(self, batch: TensorBatch, targets: SoftTargets) -> None:
         """Stores the targets of a batch without padding."""

@@ -92,16 +92,31 @@ class Conditions(nn.Module):
         schemes = len(config.schemes)
         self.schemes = nn.Parameter(torch.zeros(layers, schemes, width)) if schemes else None
 
-    def forward(self, batch: TensorBatch) -> list[Tensor] | None:
+    def forward(self, batch: TensorBatch) -> tuple[Tensor, ...] | None:
         """The vectors to add to the pieces (w, p, d) of each layer; None if the batch has no conditions."""
-        total: Tensor | None = None  # (layers + 1, b, n + 2, d)
+        tables: list[Tensor] = []  # (layers + 1, ids, d)
+        ids: list[Tensor] = []  # (b, n + 2)
         if self.tags is not None and batch.tags is not None:
-            rows = F.pad(self.tags, (0, 0, len(SPECIAL), 0))  # special ids have no vector
-            total = rows.index_select(1, batch.tags.flatten()).unflatten(1, batch.tags.shape)
+            tables.append(F.pad(self.tags, (0, 0, len(SPECIAL), 0)))  # special ids have no vector
+            ids.append(batch.tags)
         if self.schemes is not None and batch.schemes is not None:
-            vectors = F.pad(self.schemes, (0, 0, 1, 0)).index_select(1, batch.schemes)[:, :, None]
-            total = vectors.expand(-1, *batch.words.shape, -1) if total is None else total + vectors
-        return None if total is None else [spread_over_pieces(layer, batch) for layer in total]
+            tables.append(F.pad(self.schemes, (0, 0, 1, 0)))
+            ids.append(batch.schemes[:, None].expand_as(batch.words))
+        if not tables:
+            return None
+        # one vector for each pair of a tag and a scheme, and one place for all pieces without a word
+        table, row = tables[0], ids[0]
+        if len(tables) > 1:
+            table, row = (
+                (tables[0][:, :, None] + tables[1][:, None]).flatten(1, 2),
+                ids[0] * tables[1].shape[1] + ids[1],
+            )
+        pieces, index, piece_words = batch.require("pieces", "piece_index", "piece_words")
+        nothing = table.shape[1]
+        rows = torch.full_like(pieces.flatten(), nothing, dtype=row.dtype)
+        rows = rows.index_copy(0, index, F.pad(row.flatten(), (0, 1), value=nothing).index_select(0, piece_words))
+        vectors: Tensor = F.pad(table, (0, 0, 0, 1)).index_select(1, rows)
+        return vectors.unflatten(1, pieces.shape).unbind()  # type: ignore[no-any-return]
 
 
 class ScalarMix(nn.Module):

@@ -130,7 +130,8 @@ def portable_recipe(recipe: Recipe, purpose: Purpose) -> Recipe:
     model = recipe.model
     if model.transformer:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
-    train = replace(recipe.train, teachers=tuple(Path(folder).name for folder in recipe.train.teachers))
+    teachers = tuple(Path(folder).name for folder in recipe.train.teachers)
+    train = replace(recipe.train, teachers=teachers, soft_targets=Path(recipe.train.soft_targets).name)
     return replace(recipe, data=data, model=model, train=train)
 
 
