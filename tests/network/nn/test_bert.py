@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,9 @@ def test_a_smaller_encoder_has_the_chosen_layers() -> None:
     smaller = keep_layers(encoder, [0, 2])
     assert isinstance(smaller, Bert) and smaller.config.num_hidden_layers == 2
     assert smaller.layers[1] is encoder.layers[2] and smaller.embeddings is encoder.embeddings
+    mpnet = Bert(replace(TINY, relative_attention_num_buckets=8))
+    pieces, lengths = random_pieces(90, 20)
+    assert torch.equal(keep_layers(mpnet, [0]).eval()(pieces, lengths)[-1], mpnet.eval()(pieces, lengths)[1])
     for layers in ([1, 0], [0, 0], [3], [-1]):
         with pytest.raises(ValueError, match="expected ascending numbers from 0 to 2"):
             keep_layers(encoder, layers)
