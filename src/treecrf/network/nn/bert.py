@@ -56,12 +56,13 @@ class Bert(nn.Module):
         The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings, and
         `conditions`, if there are any, to the hidden states of the embeddings and of each layer.
         """
-        mask = (torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None])[:, None, None, :]
-        if self.config.relative_attention_num_buckets:
-            mask = _spread_over_pairs(self._distance_scores(), pieces.shape[1]).masked_fill(~mask, -math.inf)
         states = [_add(self.embeddings(pieces, piece_inputs), conditions, 0)]
+        mask = (torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None])[:, None, None, :]
+        distance_scores = self._distance_scores() if self.config.relative_attention_num_buckets else None
+        if distance_scores is not None and not runs_half_kernels(states[0]):
+            mask = _spread_over_pairs(distance_scores, pieces.shape[1]).masked_fill(~mask, -math.inf)
         for number, layer in enumerate(self.layers, 1):
-            states.append(_add(layer(states[-1], mask, lengths), conditions, number))
+            states.append(_add(layer(states[-1], mask, lengths, distance_scores), conditions, number))
         return tuple(states)
 
     def freeze_distances(self) -> None:
@@ -120,7 +121,7 @@ class BertLayer(nn.Module):
     """Self-attention, then a feed-forward network on each piece.
 
     `mask` is true at pieces to attend to, the first `lengths` (w,) of each row, (w, 1, 1, p), or has numbers to add to
-    the scores of pairs, (w, heads, p, p).
+    the scores of pairs, (w, heads, p, p). Kernels read `lengths` and `distance_scores` instead.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -130,8 +131,8 @@ class BertLayer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = BertOutput(config.intermediate_size, config)
 
-    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
-        attended = self.attention["output"](self.attention["self"](hidden, mask, lengths), hidden)
+    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor, distance_scores: Tensor | None) -> Tensor:
+        attended = self.attention["output"](self.attention["self"](hidden, mask, lengths, distance_scores), hidden)
         return self.output(F.gelu(self.intermediate["dense"](attended)), attended)  # type: ignore[no-any-return]
 
 
@@ -146,12 +147,12 @@ class BertSelfAttention(nn.Module):
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
 
-    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor, distance_scores: Tensor | None) -> Tensor:
         query, key, value = (linear(hidden) for linear in (self.query, self.key, self.value))
-        if runs_half_kernels(hidden) and mask.dtype == torch.bool:
+        if runs_half_kernels(hidden):
             from treecrf.network.nn import triton_bert
 
-            return triton_bert.attention(query, key, value, lengths, self.heads)
+            return triton_bert.attention(query, key, value, lengths, self.heads, distance_scores)
         # (w, heads, p, d / heads)
         query, key, value = (x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))
         dropout = self.dropout if self.training else 0.0
