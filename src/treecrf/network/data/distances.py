@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from treecrf.arrays import Ints
+from treecrf.arrays import Floats, Ints
 
 FARTHEST = 128  # distance from which all are in the last bucket
 
@@ -23,3 +23,8 @@ def distance_buckets(count: int) -> Ints:
     far = np.minimum(exact + steps.astype(np.int64), half - 1)
     buckets: Ints = np.where(sizes < exact, sizes, far) + half * (distances > 0)
     return buckets
+
+
+def distance_scores(table: Floats) -> Floats:
+    """The scores (heads, 2 * FARTHEST + 1) of the same distances, given those (buckets, heads) of their buckets."""
+    return np.ascontiguousarray(table[distance_buckets(len(table))].T)
