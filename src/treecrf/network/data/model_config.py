@@ -165,11 +165,6 @@ class BertConfig:
         if padding is not None and (type(padding) is not int or not 0 <= padding < self.vocab_size):
             raise ValueError(f"pad_token_id is {padding!r:.50}; expected the id of one of {self.vocab_size:,} pieces")
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether attention does not score distances, as the CPU runtime computes it."""
-        return not self.relative_attention_num_buckets
-
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":
         """The config in the values of a config.json, or None if they do not describe a plain BERT."""
