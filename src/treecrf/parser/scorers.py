@@ -85,8 +85,7 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
 
 
 def _has_known_encoder(state: ParserState) -> bool:
-    is_plain = state.encoder_json is None or (state.bert is not None and state.bert.is_plain)
-    return is_plain and state.config.model.is_built_in
+    return (state.encoder_json is None or state.bert is not None) and state.config.model.is_built_in
 
 
 def _why_not_int8(state: ParserState, where: str) -> str | None:
@@ -94,7 +93,7 @@ def _why_not_int8(state: ParserState, where: str) -> str | None:
         return f"it runs on {where}"
     if not state.config.model.is_built_in:
         return "its scorer or encoder is of another package"
-    return why_unsupported(state.bert) if _has_known_encoder(state) else "its encoder is not a plain BERT"
+    return why_unsupported(state.bert) if _has_known_encoder(state) else "its encoder is neither a BERT nor an MPNet"
 
 
 def _why_not_half(state: ParserState, where: str) -> str | None:

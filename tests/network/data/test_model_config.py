@@ -65,6 +65,8 @@ def test_the_hidden_size_must_be_a_multiple_of_the_heads():
         ({"hidden_size": True}, "hidden_size is True"),
         ({"vocab_size": 5, "pad_token_id": 5}, "pad_token_id is 5; expected the id of one of 5 pieces"),
         ({"pad_token_id": -1}, "pad_token_id is -1"),
+        ({"relative_attention_num_buckets": 3}, "relative_attention_num_buckets is 3; expected 0, or 4 to 511"),
+        ({"relative_attention_num_buckets": 512}, "relative_attention_num_buckets is 512; expected 0, or 4 to 511"),
     ],
 )
 def test_the_error_for_an_invalid_encoder_names_the_field(changes, message):

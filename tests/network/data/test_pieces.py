@@ -78,11 +78,35 @@ def test_unigram_takes_the_pieces_with_the_greatest_sum_of_scores(vocabulary, te
         {"model": {"type": "Unigram", "unk_id": None, "vocab": [["a", 0.0]]}},
         {"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a", float("nan")], ["b", 0.0]]}},
         {"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a" * 65, 0.0]]}},
-        {"added_tokens": [{"id": 1, "content": "<mask>", "lstrip": True}]},
+        {"added_tokens": [{"id": 1, "content": "<mask>", "single_word": True}]},
+        {"added_tokens": [{"id": 1, "content": "\u200b", "normalized": True}]},
     ],
 )
 def test_tokenizers_of_other_kinds_are_left_to_the_package(values, change):
     assert piece_splitter(values | change) is None
+
+
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "normalized"])
+def test_unigram_has_no_tokens_with_flags(flag):
+    values = json.loads((model_folder("es") / "tokenizer.json").read_text(encoding="utf-8"))
+    assert piece_splitter(values | {"added_tokens": [{"id": 1, "content": "<mask>", flag: True}]}) is None
+
+
+MPNET_TEXTS = [
+    *("<mask>", " <mask> ", "a <mask>b", "<MASK>", "<unk>", "<UNK>", "a<unk>b", "<u\u0301nk>", "<u\x00nk>", "< unk>"),
+    *("<unk ><unk>", "<<unk>>", "<unk><unk>x", "<un<unk>k>", "日<unk>本", "<mask><unk>[SEP]", "it's"),
+]
+
+
+def test_tokens_of_mpnet_have_the_pieces_of_the_package_tokenizers():
+    values = json.loads((model_folder("en") / "tokenizer.json").read_text(encoding="utf-8"))
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    for content, flag in (("<mask>", "lstrip"), ("<unk>", "normalized")):
+        values["model"]["vocab"][content] = len(values["model"]["vocab"])
+        values["added_tokens"].append(
+            {"id": values["model"]["vocab"][content], "content": content, **flags, flag: True}
+        )
+    check(values, MPNET_TEXTS)
 
 
 def test_the_ids_of_pieces_include_added_tokens(values):

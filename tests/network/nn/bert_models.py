@@ -22,6 +22,7 @@ BERT = small_bert(
     hidden_dropout_prob=0.0,
     attention_probs_dropout_prob=0.0,
 )
+MPNET = replace(BERT, relative_attention_num_buckets=8)
 _ENCODER = replace(SMALL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
 _FEATURE = replace(_ENCODER, encoder="lstm", transformer_size=6)
 BERT_CONFIGS = {

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from torch import nn
 from network.berts import small_bert
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.network.nn.bert import Bert, BertConfig, SkipInit, distance_buckets
+from treecrf.network.nn.bert import Bert, BertConfig, SkipInit
 from treecrf.network.nn.transformer import build_encoder, keep_layers, load_encoder, save_encoder_config
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
@@ -87,7 +88,7 @@ def random_mpnet():
     """Hugging Face's MPNet with random weights."""
     torch.manual_seed(4)
     sizes = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
-    positions = {"max_position_embeddings": 34, "pad_token_id": 1}
+    positions = {"max_position_embeddings": 202, "pad_token_id": 1}
     return transformers.MPNetModel(transformers.MPNetConfig(vocab_size=90, **sizes, **positions)).eval()
 
 
@@ -99,8 +100,8 @@ def test_an_mpnet_becomes_a_bert_with_equal_states(tmp_path: Path) -> None:
     theirs.save_pretrained(tmp_path)
     ours = load_encoder(tmp_path).eval()
     assert isinstance(ours, Bert)
-    pieces, lengths = random_pieces(88, 32)
-    pieces = (pieces + 2).masked_fill(torch.arange(32) >= lengths[:, None], 1)  # their padding must have its id
+    pieces, lengths = random_pieces(88, 200)
+    pieces = (pieces + 2).masked_fill(torch.arange(200) >= lengths[:, None], 1)  # their padding must have its id
     expected, actual = states(theirs, ours, pieces, lengths)
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
     assert torch.stack([layer.sum() for layer in actual]).sum().requires_grad
@@ -114,15 +115,6 @@ def test_an_mpnet_is_saved_and_rebuilt(tmp_path: Path) -> None:
     rebuilt.load_state_dict(ours.state_dict())
     pieces, lengths = random_pieces(90, 12)
     torch.testing.assert_close(rebuilt(pieces, lengths), ours(pieces, lengths))
-
-
-def test_distances_have_the_buckets_of_mpnet() -> None:
-    from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
-
-    distances = torch.arange(-300, 301)
-    for count in (8, 32):
-        expected = MPNetEncoder.relative_position_bucket(distances, num_buckets=count)
-        assert torch.equal(distance_buckets(distances, count), expected)
 
 
 def test_only_pooler_weights_are_ignored():
@@ -174,6 +166,9 @@ def test_a_smaller_encoder_has_the_chosen_layers() -> None:
     smaller = keep_layers(encoder, [0, 2])
     assert isinstance(smaller, Bert) and smaller.config.num_hidden_layers == 2
     assert smaller.layers[1] is encoder.layers[2] and smaller.embeddings is encoder.embeddings
+    mpnet = Bert(replace(TINY, relative_attention_num_buckets=8))
+    pieces, lengths = random_pieces(90, 20)
+    assert torch.equal(keep_layers(mpnet, [0]).eval()(pieces, lengths)[-1], mpnet.eval()(pieces, lengths)[1])
     for layers in ([1, 0], [0, 0], [3], [-1]):
         with pytest.raises(ValueError, match="expected ascending numbers from 0 to 2"):
             keep_layers(encoder, layers)

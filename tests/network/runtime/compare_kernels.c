@@ -92,6 +92,7 @@ static int compare_encoder(const Kernels *a, const Kernels *b) {
     enum { LAYERS = 2 };
     int64_t table[EMBEDDING_FIELDS + LAYERS * LAYER_FIELDS], next[JOB_COUNTERS] = {0}, heads = between(1, 3), size = 16 * heads;
     int64_t inner = 16 * between(1, 8), segments = between(1, 9), width = between(1, 40), words = 50, numbers;
+    int64_t farthest = between(0, 50);
     table[0] = address(floats(words * size)), table[1] = address(floats(width * size));
     table[2] = address(floats(size)), table[3] = address(floats(size));
     for (int layer = 0; layer < LAYERS; layer++) {
@@ -105,7 +106,8 @@ static int compare_encoder(const Kernels *a, const Kernels *b) {
     numbers = segments * width * size;
     float *one = calloc((size_t)numbers, sizeof(float)), *other = calloc((size_t)numbers, sizeof(float));
     EncoderJob job = {0, between(1, 3), segments, width, LAYERS, size, heads, inner, 1e-12, integers(segments * width, 0, words - 1),
-                      integers(segments, 1, width), table, floats(LAYERS + 1), between(0, 1) ? floats(numbers) : NULL,
+                      integers(segments, 1, width), table, floats(LAYERS + 1), farthest,
+                      between(0, 1) ? floats(heads * (2 * farthest + 1)) : NULL, between(0, 1) ? floats(numbers) : NULL,
                       between(0, 1) ? floats((LAYERS + 1) * numbers) : NULL, next, one};
     a->encode(&job);
     memset(next, 0, sizeof next), job.out = other;

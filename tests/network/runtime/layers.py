@@ -8,6 +8,8 @@ from treecrf.network.data.model_config import ModelConfig, weight_shapes
 from treecrf.network.runtime.weights import Matrix, Weights
 
 BERT = small_bert(150, 64, layers=3, heads=2, inner=128, positions=80)
+MPNET = small_bert(150, 128, layers=3, heads=2, inner=192, positions=180, relative_attention_num_buckets=32)
+ENCODERS = {"bert": (BERT, 37), "mpnet": (MPNET, 170)}  # with the pieces of the longest segment
 
 
 def random_array(*shape, seed=0, scale=1.0):

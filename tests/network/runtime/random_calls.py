@@ -73,18 +73,21 @@ def random_encode(kernels: Any, random: Random) -> Call:
     out = np.zeros((segments, width, size), np.float32)
     added = floats(random, segments, width, size) if random.integers(2) else 0
     conditions = floats(random, layers + 1, segments, width, size) if random.integers(2) else 0
-    settings = [segments, width, layers, size, heads, inner, words, width, 1e-12]
+    farthest = int(random.integers(0, 40))
+    distance_scores = floats(random, heads, 2 * farthest + 1) if random.integers(2) else 0
+    settings = [segments, width, layers, size, heads, inner, words, width, farthest, 1e-12]
     tensors = [
         table(parameters),
         pieces,
         lengths,
         floats(random, layers + 1),
+        distance_scores,
         added,
         conditions,
         counters(JOB_COUNTERS),
         out,
     ]
-    return Call("encode", [*settings, *tensors], [out], tuple(parameters), sizes=8)
+    return Call("encode", [*settings, *tensors], [out], tuple(parameters), sizes=9)
 
 
 def random_score_labels(kernels: Any, random: Random) -> Call:

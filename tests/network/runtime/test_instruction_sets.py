@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from compiled_calls import run_calls
-from network.runtime.layers import random_array
+from network.runtime.layers import MPNET, ragged_pieces, random_array, random_bert_weights
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.network.runtime import int8
 from treecrf.network.runtime.int8 import Linear, instruction_set
-from treecrf.network.runtime.weights import Matrix
+from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix
 from treecrf.parser import Parser
 
 HERE = Path(__file__).parent
@@ -99,6 +99,18 @@ def test_products_are_added_with_one_rounding_by_every_instruction_set(kernels):
         assert linear(np.full((1, 1), x / np.float32(127))).item() == np.nextafter(x * x, np.float32(2)), name
 
 
+@pytest.mark.parametrize("levels", [NARROW_LEVELS, WIDE_LEVELS])
+def test_the_scores_of_distances_are_added_with_equal_bits_by_every_instruction_set(kernels, levels):
+    encoder, (pieces, lengths) = int8.Bert(MPNET, random_bert_weights(MPNET), levels=levels), ragged_pieces(width=170)
+    results = []
+    for name in kernels.instruction_sets():
+        kernels.select(name)
+        hidden = encoder(pieces, lengths, np.ones(1, np.float32))
+        results.append([row[:length] for row, length in zip(hidden, lengths, strict=True)])
+    for result in results:
+        assert all(map(np.array_equal, result, results[0]))
+
+
 @pytest.mark.parametrize("precision", ["int8", "int14"])
 @pytest.mark.parametrize("name", ["scalar", "avx2"])
 def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name, precision, tmp_path):
@@ -152,6 +164,8 @@ HOSTILE = [
     ("pack", (1 << 30, 1 << 30, 1, 1, 1, 1), "the sizes are too large"),
     ("score_chart", (0, 1, 1, 1, 0, 1, 1, 1, 1, 1), "size 0 is 0"),
     ("mean_pool", (1, 4, -1, 1, 1, 1, 1, 1, 1), "size 0 is -1"),
+    ("encode", (0, 1, 1, 1, 1, 64, 1, 64, 1, 1, -1, 0.1, 1, 1, 1, 1, 1, 1, 1, 1, 1), "size 0 is -1"),
+    ("encode", (0, 1, 1, 1, 1, 64, 4, 64, 1, 1, 1 << 38, 0.1, 1, 1, 1, 1, 1, 1, 1, 1, 1), "the sizes are too large"),
 ]
 
 

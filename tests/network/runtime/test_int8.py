@@ -10,6 +10,7 @@ import pytest
 
 from network.runtime.layers import (
     BERT,
+    ENCODERS,
     ragged_pieces,
     random_array,
     random_bert_weights,
@@ -22,6 +23,7 @@ from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, Weights, quantize_weights
 
 pytestmark = pytest.mark.usefixtures("int8_support")
+each_encoder = pytest.mark.parametrize(("config", "width"), ENCODERS.values(), ids=ENCODERS)
 LSTM_SIZES = [(1, 1), (3, 5), (17, 16), (50, 50), (64, 70), (200, 400)]  # inputs, units
 
 
@@ -60,11 +62,12 @@ def test_rows_may_have_any_strides():
 
 
 @pytest.mark.parametrize("layer", range(4))
-def test_hidden_states_are_close_to_those_of_floats(layer):
-    weights, (pieces, lengths) = random_bert_weights(), ragged_pieces()
+@each_encoder
+def test_hidden_states_are_close_to_those_of_floats(config, width, layer):
+    weights, (pieces, lengths) = random_bert_weights(config), ragged_pieces(width=width)
     layer_weights = np.eye(4, dtype=np.float32)[layer]
-    hidden = without_padding(int8.Bert(BERT, weights)(pieces, lengths, layer_weights), lengths)
-    expected = without_padding(reference.Bert(BERT, weights)(pieces, lengths, layer_weights), lengths)
+    hidden = without_padding(int8.Bert(config, weights)(pieces, lengths, layer_weights), lengths)
+    expected = without_padding(reference.Bert(config, weights)(pieces, lengths, layer_weights), lengths)
     assert relative_error(hidden, expected) < (1e-5 if layer == 0 else 0.02)
 
 
@@ -81,9 +84,10 @@ def test_piece_inputs_change_all_layers():
 
 
 @pytest.mark.parametrize(("levels", "error"), [(NARROW_LEVELS, 0.02), (WIDE_LEVELS, 2e-3)])
-def test_the_encoder_equals_floats_with_rounded_weights_and_rows(monkeypatch, levels, error):
-    weights, (pieces, lengths) = random_bert_weights(), ragged_pieces()
-    hidden = int8.Bert(BERT, weights, levels=levels)(pieces, lengths, np.ones(1, np.float32))
+@each_encoder
+def test_the_encoder_equals_floats_with_rounded_weights_and_rows(monkeypatch, config, width, levels, error):
+    weights, (pieces, lengths) = random_bert_weights(config), ragged_pieces(width=width)
+    hidden = int8.Bert(config, weights, levels=levels)(pieces, lengths, np.ones(1, np.float32))
 
     class RoundedLinear(reference.Linear):
         def __init__(self, weight, bias=None, *, slope=1.0):
@@ -93,7 +97,7 @@ def test_the_encoder_equals_floats_with_rounded_weights_and_rows(monkeypatch, le
             return super().__call__(rounded_rows(x, levels))
 
     monkeypatch.setattr(reference, "Linear", RoundedLinear)
-    expected = reference.Bert(BERT, weights)(pieces, lengths, np.ones(1, np.float32))
+    expected = reference.Bert(config, weights)(pieces, lengths, np.ones(1, np.float32))
     # a value halfway between two integers may be rounded up or down
     assert relative_error(without_padding(hidden, lengths), without_padding(expected, lengths)) < error
 
@@ -108,9 +112,10 @@ def test_the_output_is_the_weighted_sum_of_layers():
     np.testing.assert_allclose(without_padding(hidden, lengths), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_the_composition_of_a_batch_changes_no_bit_of_the_encoder():
-    pieces, lengths = ragged_pieces(rows=40)
-    encoder, layer_weights = int8.Bert(BERT, random_bert_weights()), np.ones(2, np.float32)
+@each_encoder
+def test_the_composition_of_a_batch_changes_no_bit_of_the_encoder(config, width):
+    pieces, lengths = ragged_pieces(rows=40, width=width)
+    encoder, layer_weights = int8.Bert(config, random_bert_weights(config)), np.ones(2, np.float32)
     hidden = encoder(pieces, lengths, layer_weights)
     for row, length in enumerate(lengths.tolist()):
         alone = encoder(pieces[row : row + 1, :length], lengths[row : row + 1], layer_weights)
@@ -119,9 +124,10 @@ def test_the_composition_of_a_batch_changes_no_bit_of_the_encoder():
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("rows", [1, 40])
-def test_the_number_of_threads_changes_no_bit_of_the_encoder(threads, rows, monkeypatch):
-    pieces, lengths = ragged_pieces(rows=rows)
-    encoder, layer_weights = int8.Bert(BERT, random_bert_weights()), np.ones(2, np.float32)
+@each_encoder
+def test_the_number_of_threads_changes_no_bit_of_the_encoder(config, width, threads, rows, monkeypatch):
+    pieces, lengths = ragged_pieces(rows=rows, width=width)
+    encoder, layer_weights = int8.Bert(config, random_bert_weights(config)), np.ones(2, np.float32)
     expected = without_padding(encoder(pieces, lengths, layer_weights), lengths)
     monkeypatch.setattr(int8, "num_threads", lambda: threads)
     assert np.array_equal(without_padding(encoder(pieces, lengths, layer_weights), lengths), expected)

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from network.runtime.layers import (
-    BERT,
+    ENCODERS,
     ragged_pieces,
     random_array,
     random_bert_weights,
@@ -55,13 +55,14 @@ def test_lstm_layers(rows, width, size):
 
 
 @pytest.mark.parametrize("has_inputs", [False, True])
-def test_the_encoder(has_inputs):
-    weights, (pieces, lengths) = random_bert_weights(), ragged_pieces()
-    bert = Bert(BERT).eval()
+@pytest.mark.parametrize(("config", "width"), ENCODERS.values(), ids=ENCODERS)
+def test_the_encoder(config, width, has_inputs):
+    weights, (pieces, lengths) = random_bert_weights(config), ragged_pieces(width=width)
+    bert = Bert(config).eval()
     bert.load_state_dict({name: torch.from_numpy(weights[name]) for name in bert.state_dict()})
-    piece_inputs = random_array(*pieces.shape, 64) if has_inputs else None
+    piece_inputs = random_array(*pieces.shape, config.hidden_size) if has_inputs else None
     layer_weights = np.array([0.5, -2.0, 3.0], np.float32)
-    hidden = reference.Bert(BERT, weights)(pieces, lengths, layer_weights, piece_inputs)
+    hidden = reference.Bert(config, weights)(pieces, lengths, layer_weights, piece_inputs)
     tensors = (pieces, lengths) if piece_inputs is None else (pieces, lengths, piece_inputs)
     states = bert(*map(torch.from_numpy, tensors))
     expected = sum(weight * state for weight, state in zip(layer_weights.tolist(), states[-3:], strict=True))

@@ -20,6 +20,7 @@ from treecrf.network.runtime.scorer import DEFAULT_PRECISION, CharVectors, Score
 from treecrf.network.runtime.weights import Matrix, Weights
 from treecrf.parser import Parser, scorers
 from treecrf.parser.scorers import warn_about_missing_parts
+from treecrf.parser.storage import load_parser_state, save_parser_state
 
 CHANGES = {
     "lstm": {},
@@ -39,7 +40,9 @@ TRANSFORMERS = {
     "transformer with word inputs": replace(TRANSFORMER, add_word_inputs=True),
     "transformer feature": replace(TRANSFORMER, encoder="lstm"),
     "conditions": replace(TRANSFORMER, tag_head=True, tag_conditions=True, schemes=("one", "two")),
+    "distances": TRANSFORMER,
 }
+MPNET = replace(BERT, relative_attention_num_buckets=8)
 NAMES = [*CHANGES, *TRANSFORMERS]
 
 
@@ -50,7 +53,7 @@ def network_and_batch(name):
         capitals = np.random.default_rng(0).integers(CAPITAL_CLASSES, size=(batch.size, batch.longest))
         return model, replace(batch, capitals=capitals) if model.config.tag_capitals else batch
     numericalizer = Numericalizer(VOCABULARY, characters=False, subwords=letters(80))
-    model = small_model(TRANSFORMERS[name], encoder=Bert(BERT)).eval()
+    model = small_model(TRANSFORMERS[name], encoder=Bert(MPNET if name == "distances" else BERT)).eval()
     if model.transformer.conditions is not None:
         for vectors in model.transformer.conditions.parameters():
             vectors.data *= 0.3
@@ -60,7 +63,8 @@ def network_and_batch(name):
 
 def scorer_of(model, precision):
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return Scorer(model.config, Weights(weights), BERT if model.transformer else None, precision=precision)
+    encoder = model.transformer.encoder.config if model.transformer else None
+    return Scorer(model.config, Weights(weights), encoder, precision=precision)
 
 
 def test_absent_conditions_change_no_bit_and_given_ones_do():
@@ -163,6 +167,7 @@ PARSER_CONFIGS = {
     "transformer with word inputs": ModelConfig(
         encoder="transformer", transformer="random", add_word_inputs=True, transformer_layers=2, span_size=30
     ),
+    "distances": ModelConfig(encoder="transformer", transformer="random", transformer_layers=2, span_size=30),
     "lstm": ModelConfig(word_size=20, char_size=10, lstm_size=30, lstm_layers=2, span_size=30, label_size=20),
     "transformer feature": ModelConfig(
         word_size=20, transformer="random", transformer_layers=2, lstm_size=30, lstm_layers=1, span_size=30
@@ -176,7 +181,8 @@ def folder(request, minilm, tmp_path_factory):
     """A saved parser with random weights."""
     torch.manual_seed(0)
     config = PARSER_CONFIGS[request.param]
-    model = SpanModel(config, VOCABULARY.sizes, encoder=Bert(PARSER_BERT) if config.transformer else None).eval()
+    bert = replace(PARSER_BERT, relative_attention_num_buckets=8 if request.param == "distances" else 0)
+    model = SpanModel(config, VOCABULARY.sizes, encoder=Bert(bert) if config.transformer else None).eval()
     with torch.no_grad():
         entry = [] if model.transformer is None or model.transformer.entry is None else [model.transformer.entry.weight]
         for parameter in [*model.span_scorer.parameters(), *model.label_scorer.parameters(), *entry]:
@@ -212,6 +218,18 @@ def test_weights_are_saved_unchanged(folder, tmp_path, precision):
     Parser.load(folder, "cpu", precision=precision).save(tmp_path / "again")
     for path in folder.iterdir():
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.usefixtures("int8_support")
+def test_a_packed_parser_scores_like_the_parser(folder, tmp_path):
+    state = load_parser_state(folder)
+    save_parser_state(tmp_path / "packed", state, weight_step=0.0)
+    packed = load_parser_state(tmp_path / "packed")
+    for name, weight in state.weights.items():
+        if "relative_attention_bias" in name:
+            assert np.array_equal(packed.weights[name], weight)
+    scores, expected = (span_scores(Parser.load(path, "cpu")) for path in (tmp_path / "packed", folder))
+    torch.testing.assert_close(scores, expected, atol=0.1 * float(expected.abs().max()), rtol=0)
 
 
 @pytest.mark.parametrize("f1_threshold", [0.0, 0.3])

@@ -51,7 +51,7 @@ def test_larger_steps_compress_better() -> None:
 
 
 def test_small_arrays_vectors_and_integers_are_unchanged() -> None:
-    weights = {"bias": random_weight(5000), "small": random_weight(9, 9), "ids": np.arange(8192).reshape(2, -1)}
+    weights = {"bias": random_weight(5000), "distances": random_weight(32, 12), "ids": np.arange(8192).reshape(2, -1)}
     dequantized = dequantize_weights(quantize_weights(weights))
     assert dequantized.keys() == weights.keys()
     assert all(np.array_equal(dequantized[name], weights[name]) for name in weights)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from treecrf.network.data.batch import SPECIAL, Sizes
+from treecrf.network.data.distances import FARTHEST
 from treecrf.network.data.extensions import BUILT_IN, check_name
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
 
@@ -157,14 +158,12 @@ class BertConfig:
             raise ValueError(
                 f"hidden_size is {self.hidden_size}; expected a multiple of the {self.num_attention_heads} heads"
             )
+        buckets = self.relative_attention_num_buckets
+        if buckets and not 4 <= buckets < 4 * FARTHEST:
+            raise ValueError(f"relative_attention_num_buckets is {buckets}; expected 0, or 4 to {4 * FARTHEST - 1}")
         padding = self.pad_token_id
         if padding is not None and (type(padding) is not int or not 0 <= padding < self.vocab_size):
             raise ValueError(f"pad_token_id is {padding!r:.50}; expected the id of one of {self.vocab_size:,} pieces")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether attention does not score distances, as the CPU runtime computes it."""
-        return not self.relative_attention_num_buckets
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":

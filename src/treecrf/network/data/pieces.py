@@ -10,7 +10,7 @@ regular expressions could take exponential time, so only known components and kn
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -50,31 +50,36 @@ def piece_ids(values: Mapping[str, Any]) -> dict[str, int]:
     vocabulary = values["model"]["vocab"]
     is_table = isinstance(vocabulary, dict)
     ids: dict[str, int] = vocabulary if is_table else {piece: id_ for id_, (piece, _) in enumerate(vocabulary)}
-    return ids | _token_ids(values)
+    return ids | _token_ids(values.get("added_tokens") or [])
 
 
-def _token_ids(values: Mapping[str, Any]) -> dict[str, int]:
-    return {token["content"]: token["id"] for token in values.get("added_tokens") or []}
+def _token_ids(tokens: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    return {token["content"]: token["id"] for token in tokens}
 
 
 def piece_splitter(values: Mapping[str, Any]) -> Splitter | None:
     """The function that splits texts into pieces, or None if the tokenizer is of another kind."""
     model, tokens = values["model"], values.get("added_tokens") or []
     normalizer, words = values.get("normalizer") or {}, values.get("pre_tokenizer")
-    flags = ("single_word", "lstrip", "rstrip", "normalized")
-    if values.get("truncation") or values.get("padding") or any(token.get(flag) for token in tokens for flag in flags):
+    if values.get("truncation") or values.get("padding") or any(token.get("single_word") for token in tokens):
         return None
-    split: Splitter | None = None
     if model.get("type") == "WordPiece" and words == {"type": "BertPreTokenizer"} and normalizer.get("clean_text"):
-        split = _word_piece_splitter(model, _BertCharacters(normalizer))
-    elif model.get("type") == "Unigram" and isinstance(words, dict):
+        return _bert_splitter(model, _BertCharacters(normalizer), tokens)
+    if any(token.get(flag) for token in tokens for flag in ("lstrip", "rstrip", "normalized")):
+        return None
+    if model.get("type") == "Unigram" and isinstance(words, dict):
         prefix = _PREFIXES.get(words.get("prepend_scheme", ""))
         words = {name: value for name, value in words.items() if name != "prepend_scheme"}
         if prefix is not None and {"normalizer": normalizer, "pre_tokenizer": words} == _UNIGRAM:
             split = _unigram_splitter(model, prefix)
-    if split is None or not tokens:
+            return None if split is None else _around_tokens(_token_ids(tokens), split)
+    return None
+
+
+def _around_tokens(ids: Mapping[str, int], split: Splitter) -> Splitter:
+    """The function that splits the texts around tokens, which are pieces as they stand."""
+    if not ids:
         return split
-    ids = _token_ids(values)
     return partial(_split_around, re.compile("|".join(map(re.escape, sorted(ids, key=len, reverse=True)))), ids, split)
 
 
@@ -121,7 +126,22 @@ def _is_punctuation(char: str) -> bool:
     return char in _PUNCTUATION or unicodedata.category(char)[0] == "P"
 
 
-def _word_piece_splitter(model: Mapping[str, Any], characters: _BertCharacters) -> Splitter:
+def _bert_splitter(
+    model: Mapping[str, Any], characters: _BertCharacters, tokens: Sequence[Mapping[str, Any]]
+) -> Splitter | None:
+    """Splits around the tokens of a text, then around those of the normalized text; spaces beside them do not count."""
+    literal, normalized = (
+        _token_ids(token for token in tokens if bool(token.get("normalized")) == flag) for flag in (False, True)
+    )
+    normalized = {text.translate(characters): id_ for text, id_ in normalized.items()}
+    if not all(map(str.strip, normalized)):
+        return None
+    split = _around_tokens(normalized, _word_piece_splitter(model))
+    return _around_tokens(literal, lambda text: split(text.translate(characters)))
+
+
+def _word_piece_splitter(model: Mapping[str, Any]) -> Splitter:
+    """The function that splits normalized texts."""
     first: dict[str, int] = model["vocab"]
     prefix, longest = model.get("continuing_subword_prefix", "##"), model.get("max_input_chars_per_word", 100)
     further = {piece[len(prefix) :]: id_ for piece, id_ in first.items() if piece.startswith(prefix)}
@@ -141,8 +161,7 @@ def _word_piece_splitter(model: Mapping[str, Any], characters: _BertCharacters) 
         return pieces
 
     def split(text: str) -> list[int]:
-        words = text.translate(characters).split()
-        return [id_ for word in words for id_ in (split_word(word) if len(word) <= longest else unknown)]
+        return [id_ for word in text.split() for id_ in (split_word(word) if len(word) <= longest else unknown)]
 
     return split
 

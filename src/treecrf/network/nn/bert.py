@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from treecrf.network.data.distances import FARTHEST, distance_buckets
 from treecrf.network.data.model_config import BertConfig
 from treecrf.network.nn.half_precision import runs_half_kernels
 
-_FARTHEST = 128  # distance from which all are in the last bucket
 _MPNET_NAMES = {
     ".attention.attn.q.": ".attention.self.query.",
     ".attention.attn.k.": ".attention.self.key.",
@@ -37,6 +37,7 @@ class Bert(nn.Module):
         self.encoder = nn.ModuleDict({"layer": layers})
         if buckets := config.relative_attention_num_buckets:
             self.encoder["relative_attention_bias"] = nn.Embedding(buckets, config.num_attention_heads)
+            self.register_buffer("_buckets", torch.from_numpy(distance_buckets(buckets)), persistent=False)
         self.register_load_state_dict_pre_hook(_ignore_pooler)  # type: ignore[no-untyped-call]
 
     @property
@@ -55,12 +56,13 @@ class Bert(nn.Module):
         The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings, and
         `conditions`, if there are any, to the hidden states of the embeddings and of each layer.
         """
-        mask = (torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None])[:, None, None, :]
-        if self.config.relative_attention_num_buckets:
-            mask = self._distance_scores(pieces.shape[1]).masked_fill(~mask, -math.inf)
         states = [_add(self.embeddings(pieces, piece_inputs), conditions, 0)]
+        mask = (torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None])[:, None, None, :]
+        distance_scores = self._distance_scores() if self.config.relative_attention_num_buckets else None
+        if distance_scores is not None and not runs_half_kernels(states[0]):
+            mask = _spread_over_pairs(distance_scores, pieces.shape[1]).masked_fill(~mask, -math.inf)
         for number, layer in enumerate(self.layers, 1):
-            states.append(_add(layer(states[-1], mask, lengths), conditions, number))
+            states.append(_add(layer(states[-1], mask, lengths, distance_scores), conditions, number))
         return tuple(states)
 
     def freeze_distances(self) -> None:
@@ -68,26 +70,21 @@ class Bert(nn.Module):
         if self.config.relative_attention_num_buckets:
             self.encoder["relative_attention_bias"].requires_grad_(False)
 
-    def _distance_scores(self, width: int) -> Tensor:
-        """The scores (heads, p, p) of the distances from each piece to each other piece."""
-        table = cast("nn.Embedding", self.encoder["relative_attention_bias"])
-        positions = torch.arange(width, device=table.weight.device)
-        buckets = distance_buckets(positions - positions[:, None], table.num_embeddings)
-        scores: Tensor = table(buckets)
-        return scores.permute(2, 0, 1)
+    def _distance_scores(self) -> Tensor:
+        """The scores (heads, 2 * FARTHEST + 1) of the distances from -FARTHEST to FARTHEST."""
+        scores: Tensor = self.encoder["relative_attention_bias"](self._buckets)
+        return scores.T.contiguous()
 
 
 def _add(hidden: Tensor, conditions: Sequence[Tensor] | None, number: int) -> Tensor:
     return hidden if conditions is None else hidden + conditions[number]
 
 
-def distance_buckets(distances: Tensor, count: int) -> Tensor:
-    """The bucket of each distance: half of them for pieces to the left, a quarter for one small distance each."""
-    half, exact = count // 2, count // 4
-    sizes = distances.abs()
-    steps = (sizes.clamp(min=1) / exact).log() / math.log(_FARTHEST / exact) * (half - exact)
-    far = (exact + steps.long()).clamp(max=half - 1)
-    return torch.where(sizes < exact, sizes, far) + half * (distances > 0)
+def _spread_over_pairs(distance_scores: Tensor, width: int) -> Tensor:
+    """The scores (heads, p, p) of the distances from each piece to each other piece."""
+    positions = torch.arange(width, device=distance_scores.device)
+    clipped = (positions - positions[:, None]).clamp(-FARTHEST, FARTHEST)
+    return distance_scores[:, clipped + FARTHEST]
 
 
 def from_mpnet(weights: Mapping[str, Tensor], first_position: int) -> dict[str, Tensor]:
@@ -124,7 +121,7 @@ class BertLayer(nn.Module):
     """Self-attention, then a feed-forward network on each piece.
 
     `mask` is true at pieces to attend to, the first `lengths` (w,) of each row, (w, 1, 1, p), or has numbers to add to
-    the scores of pairs, (w, heads, p, p).
+    the scores of pairs, (w, heads, p, p). Kernels read `lengths` and `distance_scores` instead.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -134,8 +131,8 @@ class BertLayer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = BertOutput(config.intermediate_size, config)
 
-    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
-        attended = self.attention["output"](self.attention["self"](hidden, mask, lengths), hidden)
+    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor, distance_scores: Tensor | None) -> Tensor:
+        attended = self.attention["output"](self.attention["self"](hidden, mask, lengths, distance_scores), hidden)
         return self.output(F.gelu(self.intermediate["dense"](attended)), attended)  # type: ignore[no-any-return]
 
 
@@ -150,12 +147,12 @@ class BertSelfAttention(nn.Module):
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
 
-    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, lengths: Tensor, distance_scores: Tensor | None) -> Tensor:
         query, key, value = (linear(hidden) for linear in (self.query, self.key, self.value))
-        if runs_half_kernels(hidden) and mask.dtype == torch.bool:
+        if runs_half_kernels(hidden):
             from treecrf.network.nn import triton_bert
 
-            return triton_bert.attention(query, key, value, lengths, self.heads)
+            return triton_bert.attention(query, key, value, lengths, self.heads, distance_scores)
         # (w, heads, p, d / heads)
         query, key, value = (x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))
         dropout = self.dropout if self.training else 0.0

@@ -176,6 +176,7 @@ def keep_layers(encoder: nn.Module, layers: Sequence[int]) -> nn.Module:
         raise ValueError(f"train.encoder_layers is {list(layers)}; expected ascending numbers from 0 to {count - 1}")
     smaller = Bert(replace(encoder.config, num_hidden_layers=len(layers)))
     smaller.embeddings = encoder.embeddings
+    smaller.encoder = nn.ModuleDict(dict(encoder.encoder.items()))  # has the scores of distances, too
     smaller.encoder["layer"] = nn.ModuleList([encoder.layers[layer] for layer in layers])
     return smaller
 

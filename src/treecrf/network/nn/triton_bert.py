@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 ROWS = 4  # rows that a program normalizes
 MAX_BLOCK = 64  # pieces that a program of attention reads at once
+LOG2_E = tl.constexpr(math.log2(math.e))
 
 
 @triton.jit
@@ -22,12 +23,13 @@ def _load_rows(tensor, rows, length, stride, HEAD_SIZE: tl.constexpr, TERMS: tl.
     return tl.load(tensor + rows[:, None] * stride + term[None, :], mask=mask, other=0.0)
 
 
-# softmax(query key' / sqrt(HEAD_SIZE)) value for BLOCK pieces of one head of a segment, whose first `length` pieces
-# count; the others get zeros. Grid: (segments * heads, blocks of pieces).
+# softmax(query key' / sqrt(HEAD_SIZE) + distance scores) value for BLOCK pieces of one head of a segment, whose first
+# `length` pieces count; the others get zeros. `distance_scores` are the scores of each head from the distance -FARTHEST
+# to FARTHEST; there are none if FARTHEST is 0. Grid: (segments * heads, blocks of pieces).
 @triton.jit(do_not_specialize=["width", "heads"])
 def attention_kernel(
-    query, key, value, lengths, out, width, heads, scale,
-    HEAD_SIZE: tl.constexpr, TERMS: tl.constexpr, BLOCK: tl.constexpr,
+    query, key, value, distance_scores, lengths, out, width, heads, scale,
+    HEAD_SIZE: tl.constexpr, TERMS: tl.constexpr, BLOCK: tl.constexpr, FARTHEST: tl.constexpr,
 ):  # fmt: skip
     segment, head = tl.program_id(0) // heads, tl.program_id(0) % heads
     stride = heads * HEAD_SIZE
@@ -42,7 +44,11 @@ def attention_kernel(
         column = start + tl.arange(0, BLOCK)
         keys = _load_rows(key + first, column, length, stride, HEAD_SIZE, TERMS)
         values = _load_rows(value + first, column, length, stride, HEAD_SIZE, TERMS)
-        scores = tl.where((column < length)[None, :], tl.dot(queries, tl.trans(keys)) * scale, float("-inf"))
+        scores = tl.dot(queries, tl.trans(keys)) * scale
+        if FARTHEST:
+            distance = tl.minimum(tl.maximum(column[None, :] - row[:, None], -FARTHEST), FARTHEST)
+            scores += tl.load(distance_scores + head * (2 * FARTHEST + 1) + FARTHEST + distance).to(tl.float32) * LOG2_E
+        scores = tl.where((column < length)[None, :], scores, float("-inf"))
         new_largest = tl.maximum(largest, tl.max(scores, 1))
         weights = tl.exp2(scores - new_largest[:, None])
         decay = tl.exp2(largest - new_largest)
@@ -55,15 +61,21 @@ def attention_kernel(
     tl.store(out + first + row[:, None] * stride + term[None, :], context.to(tl.float16), mask=mask)
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, heads: int) -> Tensor:
-    """The attended values (w, p, d) of segments whose first `lengths` (w,) pieces count, and zeros after them."""
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, heads: int, distance_scores: Tensor | None = None
+) -> Tensor:
+    """The attended values (w, p, d) of segments whose first `lengths` (w,) pieces count, and zeros after them.
+
+    `distance_scores` (heads, 2 * farthest + 1) are added to the scores of pairs of pieces.
+    """
     segments, width, size = query.shape
     head_size = size // heads
     block = min(MAX_BLOCK, max(16, triton.next_power_of_2(width)))
     out = torch.empty_like(query)
     attention_kernel[(segments * heads, triton.cdiv(width, block))](
-        query, key, value, lengths, out, width, heads, math.log2(math.e) / math.sqrt(head_size),
-        HEAD_SIZE=head_size, TERMS=max(16, triton.next_power_of_2(head_size)), BLOCK=block, num_warps=4,
+        query, key, value, distance_scores, lengths, out, width, heads, LOG2_E.value / math.sqrt(head_size),
+        HEAD_SIZE=head_size, TERMS=max(16, triton.next_power_of_2(head_size)), BLOCK=block,
+        FARTHEST=0 if distance_scores is None else distance_scores.shape[1] // 2, num_warps=4,
     )  # fmt: skip
     return out
 

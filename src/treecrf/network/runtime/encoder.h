@@ -56,22 +56,34 @@ static void transpose(const float *x, int64_t stride, int64_t rows, float factor
 }
 #endif
 
-/* One attention head: queries, keys and values are at qkv, qkv + size and qkv + 2 * size of each row. */
-static void attend(const float *qkv, int64_t rows, int64_t size, int64_t head, float *scratch, float *out) {
+/* The scores of the distances from 1 - rows to width - 1, given the scores of -farthest to farthest. */
+static void spread_distance_scores(const float *scores, int64_t farthest, int64_t rows, int64_t width, float *out) {
+    for (int64_t distance = 1 - rows; distance < width; distance++)
+        *out++ = scores[farthest + (distance < -farthest ? -farthest : minimum(distance, farthest))];
+}
+
+/* One attention head: queries, keys and values are at qkv, qkv + size and qkv + 2 * size of each row.
+   `distance_scores` begin with the distance 1 - rows, or are null. */
+static void attend(const float *qkv, int64_t rows, int64_t size, int64_t head, const float *distance_scores,
+                   float *scratch, float *out) {
     int64_t stride = 3 * size, width = padded(rows);
     float *keys = scratch, *weights = scratch + head * width, factor = 1.0f / sqrtf((float)head);
     for (int64_t j = 0; j < width; j += LANES)
         for (int64_t d = 0; d < head; d += LANES)
             transpose(qkv + j * stride + size + d, stride, rows - j, factor, keys + d * width + j, width);
     for (int64_t i = 0; i < rows; i += QUERIES) {
-        const float *query[QUERIES];
+        const float *query[QUERIES], *scores[QUERIES];
         float inverse[QUERIES];
         UNROLL(4)
-        for (int r = 0; r < QUERIES; r++) query[r] = qkv + (i + r < rows ? i + r : i) * stride;
+        for (int r = 0; r < QUERIES; r++) {
+            int64_t row = i + r < rows ? i + r : i;
+            query[r] = qkv + row * stride;
+            scores[r] = distance_scores == NULL ? NULL : distance_scores + rows - 1 - row;
+        }
         for (int64_t j = 0; j < width; j += LANES) {
             Floats sums[QUERIES];
             UNROLL(4)
-            for (int r = 0; r < QUERIES; r++) sums[r] = f_set(0.0f);
+            for (int r = 0; r < QUERIES; r++) sums[r] = distance_scores == NULL ? f_set(0.0f) : f_load(scores[r] + j);
             for (int64_t d = 0; d < head; d++) {
                 Floats key = f_load(keys + d * width + j);
                 UNROLL(4)
@@ -170,9 +182,16 @@ static void embed_rows(const Work *w, int64_t piece) {
 
 /* The heads of a segment are neighbors among the pieces. */
 static void attend_head(const Work *w, int64_t piece) {
-    const int64_t size = w->job->size, head = size / w->job->heads, k = piece / w->job->heads;
-    const int64_t row = w->group->first_rows[k], offset = piece % w->job->heads * head;
-    attend(w->group->wide + 3 * row * size + offset, w->job->lengths[w->group->segments[k]], size, head, w->scratch,
+    const EncoderJob *job = w->job;
+    const int64_t size = job->size, head = size / job->heads, k = piece / job->heads, number = piece % job->heads;
+    const int64_t row = w->group->first_rows[k], offset = number * head, rows = job->lengths[w->group->segments[k]];
+    float *distance_scores = job->distance_scores == NULL ? NULL : w->scratch, *scratch = w->scratch;
+    if (distance_scores != NULL) {
+        const float *scores = job->distance_scores + number * (2 * job->farthest + 1);
+        spread_distance_scores(scores, job->farthest, rows, padded(rows), distance_scores);
+        scratch += 2 * padded(rows);
+    }
+    attend(w->group->wide + 3 * row * size + offset, rows, size, head, distance_scores, scratch,
            w->group->narrow + row * size + offset);
 }
 
@@ -323,7 +342,8 @@ static int encode_job(const EncoderJob *job) {
     }
     int64_t enough = minimum((own_rows + job->threads - 1) / job->threads, GROUP_ROWS);
     int64_t scratch_bytes = 0, group_bytes = first ? lay_out_group(job, NULL, enough + longest, NULL) : 0;
-    reserve(&scratch_bytes, (job->size / job->heads + QUERIES) * padded(longest) * (int64_t)sizeof(float));
+    int64_t scratch_rows = job->size / job->heads + QUERIES + (job->distance_scores == NULL ? 0 : 2);
+    reserve(&scratch_bytes, scratch_rows * padded(longest) * (int64_t)sizeof(float));
     char *scratch, *shared = NULL, *memory = allocate(scratch_bytes + group_bytes, &scratch);
     char *shared_memory = job->thread == 0 && shared_rows ? allocate_shared(job, first, shared_rows, &shared) : NULL;
     int is_done = memory != NULL && (shared_memory != NULL || job->thread > 0 || shared_rows == 0);

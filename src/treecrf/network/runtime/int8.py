@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from treecrf.arrays import AnyArray, Floats, Ints
+from treecrf.network.data.distances import FARTHEST, distance_scores
 from treecrf.network.data.model_config import BertConfig
 from treecrf.network.runtime.weights import (
     LANES,
@@ -193,6 +194,8 @@ class Bert:
         embeddings = weights.below("embeddings")
         positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
         self._words = embeddings.matrix("word_embeddings.weight")
+        table = weights.get("encoder.relative_attention_bias.weight")
+        self._distance_scores = None if table is None else distance_scores(table)
         # entry 0 is the table of the vectors of a batch's pieces
         parameters = [np.empty(0), positions, *_norm(embeddings.below("LayerNorm"))]
         for number in range(config.num_hidden_layers):
@@ -232,8 +235,9 @@ class Bert:
             _kernels.encode, int(lengths.sum()) * _ENCODER_ROWS, out, segments=len(pieces), width=pieces.shape[1],
             layers=config.num_hidden_layers, size=config.hidden_size, heads=config.num_attention_heads,
             inner=config.intermediate_size, words=len(vectors), positions=config.max_position_embeddings,
-            epsilon=config.layer_norm_eps, table=parameters, pieces=rows.reshape(pieces.shape),
-            lengths=np.ascontiguousarray(lengths), mix=layer_weights, added=inputs,
+            farthest=0 if self._distance_scores is None else FARTHEST, epsilon=config.layer_norm_eps, table=parameters,
+            pieces=rows.reshape(pieces.shape), lengths=np.ascontiguousarray(lengths), mix=layer_weights,
+            distance_scores=self._distance_scores, added=inputs,
             conditions=None if conditions is None else np.ascontiguousarray(conditions),
         )  # fmt: skip
         return out

@@ -58,6 +58,8 @@ typedef struct { /* BERT: a weighted sum of its hidden states */
     const int64_t *pieces, *lengths; /* (segments, width), (segments,) */
     const int64_t *table;            /* addresses: see encoder.h */
     const float *mix;                /* (layers + 1,) */
+    int64_t farthest;                /* pieces beyond this distance have its score */
+    const float *distance_scores;    /* (heads, 2 * farthest + 1): of distances from -farthest to farthest; or null */
     const float *added;              /* (segments, width, size) added to the pieces' vectors, or null */
     const float *conditions;         /* (layers + 1, segments, width, size) added to the hidden states, or null */
     int64_t *next;                   /* JOB_COUNTERS zeros: see team.h */

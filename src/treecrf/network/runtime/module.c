@@ -100,17 +100,18 @@ static PyObject *finished(int is_done) {
 }
 
 static PyObject *encode(PyObject *module, PyObject *args) {
-    unsigned long long pieces, lengths, table, mix, added, conditions, next, out;
-    long long thread, threads, segments, width, layers, size, heads, inner, words, positions;
+    unsigned long long pieces, lengths, table, mix, distance_scores, added, conditions, next, out;
+    long long thread, threads, segments, width, layers, size, heads, inner, words, positions, farthest;
     double epsilon;
     int is_done = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLdKKKKKKKK", &thread, &threads, &segments, &width, &layers, &size, &heads,
-                          &inner, &words, &positions, &epsilon, &table, &pieces, &lengths, &mix, &added, &conditions, &next,
-                          &out))
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLdKKKKKKKKK", &thread, &threads, &segments, &width, &layers, &size, &heads,
+                          &inner, &words, &positions, &farthest, &epsilon, &table, &pieces, &lengths, &mix,
+                          &distance_scores, &added, &conditions, &next, &out))
         return NULL;
     if (!SIZES(1, threads, segments, width, size) || !SIZES(1, layers, size, inner) || !SIZES(1, words, size) ||
-        !SIZES(1, positions, heads) || !ADDRESSES(table, pieces, lengths, mix, next, out) || !check_counter(next) ||
+        !SIZES(1, positions, heads) || !SIZES(0, farthest) || !SIZES(1, heads, 2 * farthest + 1) ||
+        !ADDRESSES(table, pieces, lengths, mix, next, out) || !check_counter(next) ||
         !check_table(table, EMBEDDING_FIELDS + layers * LAYER_FIELDS))
         return NULL;
     if (size % LANES || inner % LANES || size % heads || size / heads % LANES) {
@@ -120,8 +121,9 @@ static PyObject *encode(PyObject *module, PyObject *args) {
     }
     if (thread < 0 || thread >= threads) return fail("thread", 0, thread, 0, threads - 1), NULL;
     EncoderJob job = {thread, threads, segments, width, layers, size, heads, inner, epsilon, AT(const int64_t, pieces),
-                      AT(const int64_t, lengths), AT(const int64_t, table), AT(const float, mix),
-                      AT(const float, added), AT(const float, conditions), AT(int64_t, next), AT(float, out)};
+                      AT(const int64_t, lengths), AT(const int64_t, table), AT(const float, mix), farthest,
+                      AT(const float, distance_scores), AT(const float, added), AT(const float, conditions),
+                      AT(int64_t, next), AT(float, out)};
     if (!check_indices("length", job.lengths, segments, 1, (width < positions ? width : positions) + 1)) return NULL;
     for (int64_t k = 0; k < segments; k++)
         if (!check_indices("piece", job.pieces + k * width, job.lengths[k], 0, words)) return NULL;

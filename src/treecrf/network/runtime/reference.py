@@ -6,6 +6,7 @@ The tests compare the kernels with them. They also run where the kernels cannot.
 import numpy as np
 
 from treecrf.arrays import Floats, Ints, Mask
+from treecrf.network.data.distances import FARTHEST, distance_scores
 from treecrf.network.data.model_config import BertConfig
 from treecrf.network.runtime.weights import Matrix, Weights, softmax
 
@@ -88,6 +89,8 @@ class Bert:
         self._words = embeddings["word_embeddings.weight"]
         self._positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
         self._norm = _LayerNorm(embeddings.below("LayerNorm"), config.layer_norm_eps)
+        table = weights.get("encoder.relative_attention_bias.weight")
+        self._distance_scores = None if table is None else distance_scores(table)
         self._layers = [
             _BertLayer(config, weights.below(f"encoder.layer.{number}")) for number in range(config.num_hidden_layers)
         ]
@@ -108,11 +111,19 @@ class Bert:
         vectors = self._words[pieces] + self._positions[: pieces.shape[1]]
         states = [self._norm(vectors if piece_inputs is None else vectors + piece_inputs)]
         is_piece = np.arange(pieces.shape[1]) < lengths[:, None]
+        pair_scores = self._pair_scores(pieces.shape[1])
         for number, layer in enumerate((None, *self._layers)):
-            state = states.pop() if layer is None else layer(states[-1], is_piece)
+            state = states.pop() if layer is None else layer(states[-1], is_piece, pair_scores)
             states.append(state if conditions is None else state + conditions[number])
         last = states[-len(layer_weights) :]
         return np.sum([weight * state for weight, state in zip(layer_weights, last, strict=True)], axis=0)
+
+    def _pair_scores(self, width: int) -> Floats:
+        """The scores (heads, p, p) of the distances from each piece to each other piece; zeros if there are none."""
+        if self._distance_scores is None:
+            return np.zeros((1, 1, 1), np.float32)
+        positions = np.arange(width)
+        return self._distance_scores[:, np.clip(positions - positions[:, None], -FARTHEST, FARTHEST) + FARTHEST]
 
 
 class _BertLayer:
@@ -128,10 +139,10 @@ class _BertLayer:
         self._out = _linear(weights.below("output.dense"))
         self._norm = _LayerNorm(weights.below("output.LayerNorm"), config.layer_norm_eps)
 
-    def __call__(self, hidden: Floats, is_piece: Mask) -> Floats:
+    def __call__(self, hidden: Floats, is_piece: Mask, pair_scores: Floats) -> Floats:
         query, key, value = (self._split_heads(linear(hidden)) for linear in self._qkv)  # (w, heads, p, d / heads)
         logits = query @ key.swapaxes(2, 3) / np.float32(query.shape[-1] ** 0.5)
-        context = softmax(np.where(is_piece[:, None, None], logits, -np.inf)) @ value
+        context = softmax(np.where(is_piece[:, None, None], logits + pair_scores, -np.inf)) @ value
         attended = self._attention_norm(self._attention_out(_join_heads(context)) + hidden)
         return self._norm(self._out(_gelu(self._inner(attended))) + attended)
 
