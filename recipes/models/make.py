@@ -77,7 +77,7 @@ python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/r
     },
     raw="treecrf parse --resume --model TEACHER --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz",
     targets="en",
-    pack="--vectors 20000 --weight-step 0.2",
+    pack="--vectors 20000 --weight-step 0.25",
     functions="masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz:4000 "
     "craft=data/craft/train.full.mrg.gz:8000 --dev data/masc/dev.full.mrg.gz --size 192 --epochs 12 --dropout 0.35",
     empties="masc=data/masc/train.full.mrg.gz craft=data/craft/train.full.mrg.gz:1500",
@@ -130,9 +130,9 @@ KEYAKI = "python recipes/models/characters.py data/keyaki/train.mrg.gz data/keya
 
 MODELS = {
     "en": ENGLISH._replace(is_embedded=True),
-    "en-large": ENGLISH,
+    "en-large": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.3"),
     "en-xl": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.3"),
-    "en-lstm": ENGLISH._replace(pack="--vectors 41396", functions="", empties="", is_embedded=True),
+    "en-lstm": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.2", functions="", empties="", is_embedded=True),
     "ca": e5_model("ca", "cess_cat", functions=True),
     "es": e5_model("es", "cess_esp", templates("es"), functions=True),
     "fo": ICELANDIC._replace(dev="farpahc", functions=FAROESE),
