@@ -56,6 +56,7 @@ class Model(NamedTuple):
         return "".join(f"{command} {source}/{name} {target}/{name}\n" for name in self.encoders)
 
 
+MINILM = "ms-marco-minilm-l12"
 ENGLISH = Model(
     family="en",
     prepare="""
@@ -68,9 +69,11 @@ python recipes/models/raw_text.py data/packages $trees data/constructions/*.mrg 
 cat data/raw/redwoods.txt data/raw/packages.txt > data/raw/sentences.txt
 python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/raw/sentences.txt $trees
 """,
-    encoders=("all-mpnet-base-v2", "bert-base-cased", "ms-marco-minilm-l12"),
+    encoders=("all-mpnet-base-v2", "bert-base-cased", MINILM),
     dev="masc gum genia craft",  # without mctb, whose gold trees are partly random
     teachers={
+        "first": f"model.transformer=runs/encoders/{MINILM} train.epochs=6 train.learning_rate=2e-4 "
+        "train.head_multiplier=5",  # parses the raw sentences, and its encoder is where the smaller students start
         "mpnet-1": "train.seed=1",
         "mpnet-2": "train.seed=2 train.learning_rate=1e-4 train.head_multiplier=10",
         "cased": "train.seed=3 model.transformer=runs/encoders/bert-base-cased",

@@ -16,9 +16,10 @@ from treecrf.network.nn.losses import SoftTargets, SoftTargetStore
 from treecrf.parser import Parser
 from treecrf.training.conditions import Conditions, Told
 from treecrf.training.config import TrainConfig
-from treecrf.training.data_loader import Corpus
+from treecrf.training.data_loader import Corpus, prefetch_in_thread
 
 _TOLD, _DIGEST = "told", "digest"  # tensors of a file of soft targets beside the probabilities
+_PREFETCH_CHUNKS = 3
 _CHUNK_WORDS = 20_000  # words per batch for teachers, which need no memory for gradients
 
 
@@ -77,11 +78,10 @@ def compute_soft_targets(
             told=None if told is None else list(map(_is_told, told)),
         )
         budget = Budget(words=min(_CHUNK_WORDS, 4 * config.batch_words), cells=config.batch_cells)
-        for sentences in _told_sentences(corpus, told):
-            numbers = list(sentences)
-            for places in sorted_batches([corpus.lengths[number] for number in numbers], budget=budget):
-                chunk = {numbers[place]: sentences[numbers[place]] for place in places}
-                _score_chunk(teachers, corpus, chunk, store, config, taught)
+        chunks = (chunk for sentences in _told_sentences(corpus, told) for chunk in _chunks(sentences, corpus, budget))
+        batches = ((chunk, _collate(teachers, corpus, chunk)) for chunk in chunks)
+        for chunk, teacher_batches in prefetch_in_thread(batches, _PREFETCH_CHUNKS):
+            _score_chunk(teachers, teacher_batches, list(chunk), store, config, taught)
     except torch.OutOfMemoryError as error:
         raise ValueError(
             f"the soft targets of {len(corpus.lengths):,} sentences do not fit into GPU memory; train on fewer "
@@ -103,21 +103,35 @@ def _told_sentences(corpus: Corpus, told: Sequence[Told] | None) -> Iterator[dic
         yield {number: each for number, each in enumerate(told) if any(each.tags)}
 
 
+def _chunks(sentences: dict[int, Told], corpus: Corpus, budget: Budget) -> Iterator[dict[int, Told]]:
+    numbers = list(sentences)
+    for places in sorted_batches([corpus.lengths[number] for number in numbers], budget=budget):
+        yield {numbers[place]: sentences[numbers[place]] for place in places}
+
+
+def _collate(teachers: Sequence[Parser], corpus: Corpus, told: Mapping[int, Told]) -> list[TensorBatch]:
+    """The batch of some sentences for each teacher."""
+    batches, indices = [], list(told)
+    words = [corpus.words[index] for index in indices]
+    for teacher in teachers:
+        reads_tags = teacher.model_config.tag_size > 0
+        conditions = list(told.values()) if teacher.model_config.has_conditions else None
+        batch = corpus.collate(words, indices, teacher.numericalizer, read_tags=reads_tags, told=conditions)
+        batches.append(TensorBatch.from_host(batch, pin_memory=teacher.device.startswith("cuda")))
+    return batches
+
+
 def _score_chunk(
     teachers: Sequence[Parser],
-    corpus: Corpus,
-    told: Mapping[int, Told],
+    batches: Sequence[TensorBatch],
+    indices: list[int],
     store: SoftTargetStore,
     config: TrainConfig,
     taught: Sequence[bool] | None,
 ) -> None:
-    all_scores, indices = [], list(told)
-    for teacher in teachers:
-        words, reads_tags = [corpus.words[index] for index in indices], teacher.model_config.tag_size > 0
-        conditions = list(told.values()) if teacher.model_config.has_conditions else None
-        host_batch = corpus.collate(words, indices, teacher.numericalizer, read_tags=reads_tags, told=conditions)
-        is_gpu = teacher.device.startswith("cuda")
-        batch = TensorBatch.from_host(host_batch, pin_memory=is_gpu).to(teacher.device)
+    all_scores = []
+    for teacher, host_batch in zip(teachers, batches, strict=True):
+        batch = host_batch.to(teacher.device)
         with torch.autocast(batch.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             all_scores.append(teacher.model(batch))
     targets = SoftTargets.from_scores(all_scores, batch, distillation_weight=config.distillation_weight)
