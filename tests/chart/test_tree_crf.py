@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from kernels import DEVICE
 from treecrf.chart import dispatch, naive, torch_backend
 from treecrf.chart.tree_crf import TreeCRF
 
@@ -14,12 +15,12 @@ BATCHES = [[1], [2], [3, 1], [4, 2]]
 close = torch.testing.assert_close
 
 
-def random_crf(lengths: list[int], seed: int = 0, **options: object) -> TreeCRF:
+def random_crf(lengths: list[int], seed: int = 0, device: str = "cpu", **options: object) -> TreeCRF:
     generator = torch.Generator().manual_seed(seed)
     size = max(lengths) + 2  # the last column belongs to no sentence
     spans = torch.randn(len(lengths), size, size, generator=generator, dtype=torch.float64)
     labels = 2 * torch.randn(*spans.shape, LABELS, generator=generator, dtype=torch.float64)
-    return TreeCRF(spans, labels, lengths, is_constituent=IS_CONSTITUENT, **options)
+    return TreeCRF(spans.to(device), labels.to(device), lengths, is_constituent=IS_CONSTITUENT.to(device), **options)
 
 
 def enumerate_trees(crf: TreeCRF, sentence: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -63,27 +64,30 @@ def derivation_score(tree: torch.Tensor, potentials: torch.Tensor, free: torch.T
 @pytest.mark.parametrize("backend", ["compiled", "torch", "triton"])
 def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels, backend, monkeypatch):
     use_backend(backend, monkeypatch)
+    device = DEVICE if backend == "triton" else "cpu"
+    options = {"normalize_labels": normalize_labels}
     # the interpreter of Triton would take minutes for the check of all trees
-    crf = random_crf(lengths, normalize_labels=normalize_labels, validate=backend != "triton")
-    other = random_crf(lengths, seed=1)
+    crf = random_crf(lengths, device=device, validate=backend != "triton", **options)
+    other = random_crf(lengths, seed=1, device=device)
     for sentence in range(len(lengths)):
-        trees, scores = enumerate_trees(crf, sentence)
-        _, other_scores = enumerate_trees(other, sentence)
+        trees, scores = enumerate_trees(random_crf(lengths, **options), sentence)
+        _, other_scores = enumerate_trees(random_crf(lengths, seed=1), sentence)
+        trees, scores, other_scores = (tensor.to(device) for tensor in (trees, scores, other_scores))
         probabilities = scores.softmax(0)
-        charts = torch.full((len(trees), len(lengths), *trees.shape[1:]), -1)
+        charts = torch.full((len(trees), len(lengths), *trees.shape[1:]), -1, device=device)
         charts[:, sentence] = trees
         close(crf.score(charts)[:, sentence], scores)
         close(crf.log_partition[sentence], scores.logsumexp(0))
-        close(crf.log_prob(charts)[:, sentence].exp().sum(), torch.ones((), dtype=torch.float64))
+        close(crf.log_prob(charts)[:, sentence].exp().sum(), torch.ones_like(scores.sum()))
         close(crf.entropy[sentence], -(probabilities * scores.log_softmax(0)).sum())
         difference = scores.log_softmax(0) - other_scores.log_softmax(0)
         close(crf.kl(other)[sentence], (probabilities * difference).sum())
-        is_label = trees[..., None] == torch.arange(LABELS)
+        is_label = trees[..., None] == torch.arange(LABELS, device=device)
         marginals = torch.einsum("t,tijl->ijl", probabilities, is_label.double())
         close(crf.marginals[sentence], marginals)
         assert torch.equal(crf.argmax[sentence], trees[scores.argmax()])
         expected = (is_label * marginals).sum((-1, -2, -3))
-        best = crf.mbr()[sentence][..., None] == torch.arange(LABELS)
+        best = crf.mbr()[sentence][..., None] == torch.arange(LABELS, device=device)
         close((best * marginals).sum(), expected.max())
 
 
