@@ -48,7 +48,8 @@ def test_equal_trees_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ([GOOD], True),
         ([GOOD, replace(GOOD, f1=79.98)], False),
-        ([GOOD, replace(GOOD, equal_trees=99.4)], False),
+        ([GOOD, replace(GOOD, equal_trees=99.3)], False),
+        ([replace(GOOD, equal_trees=99.4), replace(GOOD, sentences=90)], True),  # 99.58 % of the trees of both
         ([replace(GOOD, precision="int8", f1=10.0)], True),  # says nothing about GPUs
     ],
 )
