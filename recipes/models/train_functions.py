@@ -28,7 +28,7 @@ from treecrf.network.nn.constituent_scorer import ConstituentScorer
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS
 from treecrf.parser.decoding.constituents import Constituents, FullTrees
-from treecrf.parser.decoding.functions import CATEGORIES, NAMES, SCHEMES
+from treecrf.parser.decoding.functions import CATEGORIES, MOST_NAMES, NAMES, SCHEMES
 from treecrf.parser.models.model_folder import save_folder
 from treecrf.parser.storage import COMPONENTS, read_files
 from treecrf.trees.evalb.full_score import score_full_trees
@@ -76,7 +76,10 @@ class FunctionCounts:
 
     @property
     def _trained(self) -> set[str]:
-        return {name for counts in self.functions for name in counts if counts[name] >= LEAST}
+        """The most frequent functions, as many as a model may have."""
+        names = {name for counts in self.functions for name in counts}
+        most = Counter({name: max(counts[name] for counts in self.functions) for name in names})
+        return {name for name, count in most.most_common(MOST_NAMES) if count >= LEAST}
 
     @property
     def is_trained(self) -> Tensor:

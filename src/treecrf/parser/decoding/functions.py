@@ -17,7 +17,7 @@ from treecrf.trees.analysis import FunctionTag
 # arrays with texts, beside the weights of the scorer
 NAMES, SCHEMES, CATEGORIES = "names", "scheme_names", "categories"
 _THRESHOLD = 0.5
-_MOST_NAMES, _MOST_CHARACTERS = 62, 100  # names are bits of a number
+MOST_NAMES, _MOST_CHARACTERS = 62, 100  # names are bits of a number
 _NO_NAME = re.compile(r"[\s()=\\-]")
 
 
@@ -61,8 +61,8 @@ class FunctionTagger:
     def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, layers: Any) -> None:
         texts = (bytes(arrays[name]).decode().split("\n") for name in (NAMES, SCHEMES, CATEGORIES))
         self.names, self.schemes, categories = texts
-        if len(self.names) > _MOST_NAMES:
-            raise ValueError(f"{len(self.names):,} names; expected at most {_MOST_NAMES}")
+        if len(self.names) > MOST_NAMES:
+            raise ValueError(f"{len(self.names):,} names; expected at most {MOST_NAMES}")
         for name in self.names:
             if not name.isprintable() or _NO_NAME.search(name) or not 0 < len(name) <= _MOST_CHARACTERS:
                 raise ValueError(f"{name!r:.50} is no function; expected a name such as SBJ")
