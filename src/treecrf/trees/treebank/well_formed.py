@@ -39,7 +39,7 @@ def violations(tree: Tree) -> list[Violation]:
     >>> [violation.name for violation in violations(Tree.parse("(S (NP (PRP He)) (VBD left))"))]
     ['finite verb without VP']
     """
-    nodes = [node for node in tree.walk() if not node.is_leaf]
+    nodes = [node for node in tree.walk() if node.label in _CHECKED_LABELS and not node.is_leaf]
     return [Violation(name, node) for node in nodes for name, has_violation in _CHECKS.items() if has_violation(node)]
 
 
@@ -90,6 +90,7 @@ _CHECKS: dict[str, Callable[[Tree], bool]] = {
     "PP -> PP PP": _is_pp_of_two_pps,
 }
 VIOLATION_NAMES = tuple(_CHECKS)
+_CHECKED_LABELS = frozenset({"S", "NP", "PP", "VP"})
 
 
 @dataclass(kw_only=True)
@@ -139,9 +140,13 @@ def measure_well_formedness(
 
 def has_penn_tags(trees: Iterable[Tree]) -> bool:
     """Whether trees have the tags of the Penn Treebank; the violations are defined for such treebanks only."""
-    tags = {tag for tree in trees for tag in tree.tags}
-    # the tags of finite verbs alone do not tell: ICON has VBP for passive verbs
-    return not tags.isdisjoint(FINITE_VERBS) and not tags.isdisjoint(_OTHER_PENN_TAGS)
+    tags: set[str] = set()
+    for tree in trees:
+        tags.update(tree.tags)
+        # the tags of finite verbs alone do not tell: ICON has VBP for passive verbs
+        if not tags.isdisjoint(FINITE_VERBS) and not tags.isdisjoint(_OTHER_PENN_TAGS):
+            return True
+    return False
 
 
 class WellFormednessComparison(NamedTuple):
@@ -204,7 +209,7 @@ def productions(tree: Tree) -> Iterator[Production]:
     """
     for node in tree.walk():
         if not node.is_leaf:
-            yield (node.label, *(child.label for child in node.child_trees))
+            yield (node.label, *[child.label for child in node.child_trees])
 
 
 def productions_to_text(counts: Mapping[Production, int]) -> str:
