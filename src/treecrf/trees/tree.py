@@ -204,8 +204,7 @@ class Tree:
         while stack:
             node = stack.pop()
             yield node
-            if not isinstance(node.children[0], str):
-                stack += node.children[::-1]
+            stack += () if isinstance(node.children[0], str) else node.children[::-1]
 
     def subtrees(self, filter: str | Callable[[Tree], object] | None = None, *labels: str) -> Iterator[Tree]:
         """Yields every node for which `filter` is true, or with one of these labels, parents before children.
