@@ -20,6 +20,7 @@ from treecrf.parser.models import is_embedded
 from treecrf.parser.models.model_card import Purpose
 from treecrf.training import Recipe, TrainConfig
 from treecrf.training.reproduce.paper import BY_NAME, TABLES
+from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 
 ROOT = Path(__file__).parent.parent
@@ -268,3 +269,14 @@ def test_clauses_are_joined_with_punctuation_and_all_are_used(tmp_path: Path) ->
     is_marked = [tree.tags[-1] in marks for tree in joined]
     assert 0 < sum(is_marked) < len(is_marked)
     assert all(tree in trees for tree, marked in zip(joined, is_marked, strict=True) if not marked)
+
+
+def test_functions_are_the_most_frequent_ones_that_a_model_may_have() -> None:
+    train_functions = load_script("train_functions")
+    names = [f"{first}{second}" for first in "ABCDEFG" for second in "ABCDEFGHIJ"]
+    counts = {name: train_functions.LEAST - 1 + number for number, name in enumerate(names)}
+    trees = [Tree.parse(f"(S (NP-{name} (NN x)))") for name in names for _ in range(counts[name])]
+    found = train_functions.FunctionCounts([trees])
+    assert sorted(found.names) == names[-train_functions.MOST_NAMES :]
+    few = train_functions.FunctionCounts([[tree for tree in trees if tree.child_trees[0].functions[0] < "AE"]])
+    assert few.names == ["AB", "AC", "AD"]  # AA is too rare

@@ -40,7 +40,7 @@ PRECOMPILED, REPLACEMENT = "Precompiled", {"type": "NFKC"}
 class Writing(NamedTuple):
     """How a language is written."""
 
-    normalization: Normalization  # of the words that a parser reads
+    normalization: Normalization  # how a parser spells words before it reads them
     charset: str | None = None  # codec whose characters are kept
     has_spaces: bool = True
 

@@ -2,7 +2,7 @@
 
     python recipes/models/soft_targets.py RECIPE OUT [KEY=VALUE ...]
 
-The students have the training files of the recipe. Its conditions are known to the teachers.
+The students must have the training files of the recipe.
 """
 
 import sys

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from small import FIFTY, small_recipe, whole_and_resumed
 from treecrf.network.nn import TensorBatch
@@ -154,3 +155,12 @@ def _write_soft_targets(recipe: Recipe, path: Path) -> None:
         setup = prepare_training(recipe, path.parent, processes)
     assert setup.soft_targets is not None
     save_soft_targets(path, setup.soft_targets, setup.parser, setup.loader.corpus)
+
+
+def test_a_file_without_soft_targets_is_an_error(tmp_path: Path) -> None:
+    recipe = small_recipe(epochs=1, soft_targets=str(tmp_path / "targets.safetensors"))
+    with pytest.raises(FileNotFoundError, match=r"targets\.safetensors \(train\.soft_targets\)"):
+        fit(recipe, tmp_path / "run", device="cpu")
+    save_file({"other": np.zeros(2)}, tmp_path / "targets.safetensors")
+    with pytest.raises(ValueError, match="has the soft targets of other sentences"):
+        fit(recipe, tmp_path / "run", device="cpu")

@@ -97,7 +97,7 @@ class TrainConfig:
     ema_decay: float = 0.0  # 0 disables the moving average of weights
     encoder_layers: tuple[int, ...] = ()  # layers of the pretrained encoder to start from, counted from 0; (): all
     teachers: tuple[str, ...] = ()  # folders of parsers whose probabilities are soft targets beside the gold trees
-    soft_targets: str = ""  # file with these probabilities, if they are computed already; see distillation.py
+    soft_targets: str = ""  # file with the probabilities of the teachers, which are then not read
     distillation_weight: float = 0.5  # weight of the soft targets: 0 uses only the gold trees, 1 only the teachers
     precision: Literal["fp32", "tf32", "bf16"] = "tf32"
     rounded_epochs: int = 0  # last epochs, by `epochs`, whose products are rounded as the precision int8 does

@@ -153,9 +153,11 @@ def save_soft_targets(path: Path, store: SoftTargetStore, student: Parser, corpu
 def load_soft_targets(config: TrainConfig, student: Parser, corpus: Corpus) -> SoftTargetStore:
     """Reads what `save_soft_targets` wrote to `config.soft_targets`."""
     if not Path(config.soft_targets).is_file():
-        raise FileNotFoundError(f"there is no file {config.soft_targets} (train.soft_targets)")
+        raise FileNotFoundError(
+            f"there is no file {config.soft_targets} (train.soft_targets); recipes/models/soft_targets.py writes it"
+        )
     tensors = load_file(config.soft_targets, student.device)
-    if not torch.equal(tensors[_DIGEST].cpu(), _corpus_digest(student, corpus)):
+    if _DIGEST not in tensors or not torch.equal(tensors[_DIGEST].cpu(), _corpus_digest(student, corpus)):
         raise ValueError(
             f"{config.soft_targets} has the soft targets of other sentences, trees, labels or tags than the training "
             "data; write the file again, or leave train.soft_targets out"

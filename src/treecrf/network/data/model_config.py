@@ -145,7 +145,7 @@ class BertConfig:
     type_vocab_size: int = 2
     layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 0
-    relative_attention_num_buckets: int = 0  # of distances between pieces, whose scores MPNet adds; 0: none
+    relative_attention_num_buckets: int = 0  # MPNet's buckets of distances between pieces; 0: none
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():

@@ -129,7 +129,7 @@ def _is_punctuation(char: str) -> bool:
 def _bert_splitter(
     model: Mapping[str, Any], characters: _BertCharacters, tokens: Sequence[Mapping[str, Any]]
 ) -> Splitter | None:
-    """Splits around the tokens of a text, then around those of the normalized text; spaces beside them do not count."""
+    """Splits around the tokens of a text, then of the normalized text; spaces beside a token do not count."""
     literal, normalized = (
         _token_ids(token for token in tokens if bool(token.get("normalized")) == flag) for flag in (False, True)
     )

@@ -88,7 +88,7 @@ def _spread_over_pairs(distance_scores: Tensor, width: int) -> Tensor:
 
 
 def from_mpnet(weights: Mapping[str, Tensor], first_position: int) -> dict[str, Tensor]:
-    """The weights of a BERT with distances, given those of Hugging Face's MPNetModel."""
+    """Renames the weights of Hugging Face's MPNetModel for a BERT with distances."""
     renamed = {}
     for name, weight in weights.items():
         for theirs, ours in _MPNET_NAMES.items():

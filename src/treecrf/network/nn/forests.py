@@ -1,6 +1,6 @@
 """The loss of gold forests: sets of trees, each of which is right.
 
-The trees of a forest are those of a restricted chart, in which the score of a span is the log-sum of its allowed
+The trees of a forest are the trees of a restricted chart, in which the score of a span is the log-sum of its allowed
 labels, less their costs. If the mean cost of the trees is known, costs are multiplied by the factor with which the
 trees of a batch have this mean: posterior regularization (Ganchev et al., 2010). No function here synchronizes the
 device.

@@ -147,7 +147,7 @@ class SoftTargetStore:
 
     @staticmethod
     def _told(batch: TensorBatch) -> Tensor:
-        """What the network is told of each sentence, (b,), as a number in `TOLD`."""
+        """The kind of conditions that the network reads for each sentence, (b,), as a number in `TOLD`."""
         schemes, tags = batch.require("schemes", "tags")
         return torch.where((tags >= len(SPECIAL)).any(1), 2, (schemes > 0).long())
 

@@ -90,7 +90,7 @@ _CHECKS: dict[str, Callable[[Tree], bool]] = {
     "PP -> PP PP": _is_pp_of_two_pps,
 }
 VIOLATION_NAMES = tuple(_CHECKS)
-_CHECKED_LABELS = frozenset({"S", "NP", "PP", "VP"})
+_CHECKED_LABELS = frozenset({"S", "NP", "PP", "VP"})  # no check is true of a node with another label
 
 
 @dataclass(kw_only=True)
