@@ -148,12 +148,13 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
     gold = TreebankPart(trees=[], files=[])
     if data.train:
         gold = TreebankPart.read(data.train, "data.train").retag(data.retag)
-    train = gold + TreebankPart.read(data.parsed, "data.parsed") if data.parsed else gold
-    train = train.with_partial(data.partial)
+    parsed = TreebankPart.read(data.parsed, "data.parsed") if data.parsed else TreebankPart(trees=[], files=[])
+    train = (gold + parsed).with_partial(data.partial)
     dev = TreebankPart.read(data.dev, "data.dev")
     test = TreebankPart.read(data.test, "data.test") if data.test else None
     if parser is None:
-        parser = build_parser(recipe, train.vocabulary_trees(), gold=gold.trees)
+        labeled = gold.with_partial(data.partial).vocabulary_trees()
+        parser = build_parser(recipe, labeled, gold=gold.trees, parsed=parsed.trees)
     else:
         torch.manual_seed(config.seed)
     if data.schemes:
@@ -234,14 +235,17 @@ def _conditions(recipe: Recipe, train: TreebankPart, corpus: Corpus) -> Conditio
     )
 
 
-def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] | None = None) -> Parser:
+def build_parser(
+    recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] | None = None, parsed: Sequence[Tree] = ()
+) -> Parser:
     """Returns a parser with the vocabulary of these trees, the productions of the gold trees (default: all), and
-    random weights, drawn with the recipe's seed.
+    random weights, drawn with the recipe's seed. It also knows the words of the trees `parsed`.
     """
     data, gold = recipe.data, trees if gold is None else gold
     vectors = _read_vectors(data)
     vocabulary = Vocabulary.build(
         trees,
+        parsed=parsed,
         vectors=vectors,
         unknown=data.unknown_vector,
         normalization=data.normalization,

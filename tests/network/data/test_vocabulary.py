@@ -27,6 +27,12 @@ def test_words_are_lowercase_and_frequent_and_characters_are_unchanged():
     assert vocabulary.sizes.words == 5 and vocabulary.sizes.labels == 2
 
 
+def test_trees_by_a_parser_add_words_but_no_labels():
+    vocabulary = Vocabulary.build(PAIR[:1], parsed=[Tree.parse("(TOP (X (Y (DT the) (ZZ zoo))))")])
+    assert vocabulary.words == ("the",) and "z" in vocabulary.chars
+    assert vocabulary.tags == ("DT", "NN") and vocabulary.labels == ("(NP)", "NP")
+
+
 def test_all_words_of_the_vectors_are_appended_except_the_unknown_word():
     vectors = vectors_of("dog", "the", "zebra", "unk")
     assert Vocabulary.build(PAIR, vectors=vectors).vectors == ("dog", "zebra", "unk")

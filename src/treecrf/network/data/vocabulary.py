@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -88,6 +89,7 @@ class Vocabulary:
     def build(
         trees: Iterable[Tree],
         *,
+        parsed: Iterable[Tree] = (),
         vectors: Vectors | None = None,
         unknown: str = "",
         normalization: Normalization = "as-is",
@@ -95,15 +97,19 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Builds the vocabulary of training trees; `unknown` is the word whose vector stands for unknown words.
 
+        Trees by a parser, `parsed`, only add their words: a label that no gold tree has is an error of that parser.
+
         With `merge_intermediate`, all intermediate labels are one. If a loss does not tell them apart, they would share
         the probability that a span has no constituent, and each alone would be less probable than a constituent.
         """
         words, chars, labels, tags = Counter[str](), set[str](), set[str](), set[str]()
         normalize = cache(normalizer(normalization))
-        for tree in trees:
+        trees = list(trees)
+        for tree in chain(trees, parsed):
             tree_words = list(map(normalize, tree.words))
             words.update(word.lower() for word in tree_words)
             chars.update(*tree_words)
+        for tree in trees:
             tags.update(tree.tags)
             spans = (span.label for span in to_spans(tree))
             labels.update(MERGED if merge_intermediate and is_intermediate(label) else label for label in spans)
