@@ -9,8 +9,8 @@ Steps that do not need each other run side by side, at most N of them (default: 
 runs/logs/STEP.part, which is renamed to STEP.log when the step has finished; the next call skips it, and a training
 that was stopped continues from its last checkpoint. The stages may run on different machines: `prepare` writes all that
 training reads to data/, with encoders in few bytes, `train` needs a GPU and writes to runs/ and then the model or its
-package, in bytes and calibrated, and `finish` adds functions, empty elements and the factors of measures, and scores
-the model for its card.
+package in bytes, and `finish` calibrates the model, adds functions, empty elements and the factors of measures, and
+scores it for its card.
 """
 
 import argparse
@@ -41,6 +41,7 @@ class Model(NamedTuple):
     encoders: tuple[str, ...]  # folders in encoders/
     dev: str  # treebanks whose development parts calibrate
     teachers: Mapping[str, str] = {"1": "train.seed=1", "2": "train.seed=2"}  # settings by name
+    larger: str = ""  # a model that is a teacher, too
     raw: str = ""  # commands that give raw sentences trees; TEACHER is the first teacher
     targets: str = ""  # the recipe whose soft targets all models of the family read
     pack: str = "--weight-step 0.3"  # options of `treecrf pack`
@@ -74,10 +75,9 @@ python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/r
     teachers={
         "first": f"model.transformer=runs/encoders/{MINILM} train.epochs=6 train.learning_rate=2e-4 "
         "train.head_multiplier=5",  # parses the raw sentences, and its encoder is where the smaller students start
-        "mpnet-1": "train.seed=1",
-        "mpnet-2": "train.seed=2 train.learning_rate=1e-4 train.head_multiplier=10",
         "cased": "train.seed=3 model.transformer=runs/encoders/bert-base-cased",
     },
+    larger="en-xl",
     raw="treecrf parse --resume --model TEACHER --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz",
     targets="en",
     pack="--vectors 20000 --weight-step 0.25",
@@ -134,7 +134,7 @@ KEYAKI = "python recipes/models/characters.py data/keyaki/train.mrg.gz data/keya
 MODELS = {
     "en": ENGLISH._replace(is_embedded=True),
     "en-large": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.3"),
-    "en-xl": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.3"),
+    "en-xl": ENGLISH._replace(teachers={}, larger="", raw="", targets="", pack="--weight-step 0.25"),
     "en-lstm": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.2", functions="", empties="", is_embedded=True),
     "ca": e5_model("ca", "cess_cat", functions=True),
     "es": e5_model("es", "cess_esp", templates("es"), functions=True),
@@ -167,6 +167,12 @@ def training(run: str, recipe: str, settings: str) -> str:
 
 def steps_of(name: str, settings: str = "") -> Iterator[Step]:
     """Yields the steps of a model; `settings` replace settings of all recipes."""
+    yield from training_steps(name, settings)
+    yield from finishing_steps(name, MODELS[name])
+
+
+def training_steps(name: str, settings: str) -> Iterator[Step]:
+    """Yields the steps up to the training of a model; several models may share some of them."""
     model = MODELS[name]
     data, encoders, needs = f"{model.family}-data", f"{model.family}-encoders", []
     yield Step("prepare", data, model.prepare + model.encoder_commands("pack encoders data/encoders"))
@@ -175,6 +181,9 @@ def steps_of(name: str, settings: str = "") -> Iterator[Step]:
         run = f"{model.family}-teacher-{teacher}"
         yield Step("train", run, training(run, f"{model.family}-teacher", f"{differences} {settings}"), (encoders,))
         needs.append(run)
+    if model.larger:
+        yield from training_steps(model.larger, settings)
+        needs.append(model.larger)
     if model.raw:
         needs.append(f"{model.family}-raw")
         yield Step("train", needs[-1], model.raw.replace("TEACHER", f"runs/{needs[0]}"), (needs[0],))
@@ -184,8 +193,7 @@ def steps_of(name: str, settings: str = "") -> Iterator[Step]:
         command = f"python recipes/models/soft_targets.py {recipe} runs/{targets}.safetensors {settings}"
         yield Step("train", targets, command, tuple(needs))
         needs = [targets]
-    yield Step("train", name, training(name, name, settings), tuple(needs))
-    yield from finishing_steps(name, model)
+    yield Step("train", name, training(name, name, settings), tuple(needs) or (encoders,))
 
 
 def finishing_steps(name: str, model: Model) -> Iterator[Step]:
@@ -197,11 +205,11 @@ def finishing_steps(name: str, model: Model) -> Iterator[Step]:
     if not model.is_embedded:
         out, package = f"packages/treecrf-{name}", f"--package --package-version {VERSION}"
         folder = f"{out}/src/treecrf_{name.replace('-', '_')}/{name}"
-    calibrated = f"treecrf calibrate runs/{name} {dev} --limit 1500 -o runs/{name}-calibrated"
-    packed = f"rm -rf {out}\ntreecrf pack runs/{name}-calibrated {out} {package} {model.pack} {card}"
-    yield Step("train", f"{name}-calibrated", calibrated, (name,))
-    yield Step("train", f"{name}-packed", packed, (f"{name}-calibrated",))
-    before = f"{name}-packed"
+    packed = f"rm -rf {out}\ntreecrf pack runs/{name} {out} {package} {model.pack} {card} --only-precisions"
+    calibrated = f"treecrf calibrate {folder} {dev} --limit 1500 --keep-weights -o {folder}"
+    yield Step("train", f"{name}-packed", packed, (name,))
+    yield Step("finish", f"{name}-calibrated", calibrated, (f"{name}-packed",))
+    before = f"{name}-calibrated"
     for part in ("functions", "empties"):
         if arguments := getattr(model, part):
             command = f"python recipes/models/train_{part}.py {folder} {folder} {arguments}"

@@ -16,6 +16,7 @@ from treecrf.cli import main
         (["run", "out", "--vectors", "-1"], "--vectors is -1; expected 0 or more"),
         (["run", "out", "--weight-step", "1.5"], "--weight-step is 1.5; expected 0 to 1"),
         (["run", "--commit", "abc"], "--vectors, --weight-step and --commit are for a model that is packed"),
+        (["run", "--only-precisions"], "--only-precisions is for a training run"),
         (
             ["model", "out", "--package", "--weight-step", "0.3"],
             "--weight-step is for a training run, and model has no",

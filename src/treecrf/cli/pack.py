@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--weight-step", type=float, metavar="S", help=step_help)
     add("--commit", metavar="ID", help="the commit that trained the model (default: the commit of the checkout)")
+    only_help = "compare only the device's precision with float32; the scores come when the card is renewed"
+    add("--only-precisions", action="store_true", help=only_help)
     add("--device", metavar="D", help="device for the scoring: cpu, cuda or cuda:N (default: cuda if available)")
 
 
@@ -70,6 +72,8 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError(f"--weight-step is {args.weight_step:g}; expected 0 to {_LARGEST_STEP:g}")
     if args.out is None and any(value is not None for value in (args.vectors, args.weight_step, args.commit)):
         raise ValueError("--vectors, --weight-step and --commit are for a model that is packed; name its folder OUT")
+    if args.only_precisions and not (is_run and args.out):
+        raise ValueError("--only-precisions is for a training run; a card is renewed with all measurements")
     if args.package is not None and not is_run:
         for name in ("vectors", "weight_step", "commit", "data", "device"):
             if getattr(args, name) is not None:
@@ -91,6 +95,7 @@ def _pack(args: argparse.Namespace, folder: Path, texts: "CardTexts") -> "ModelC
         weight_step=args.weight_step or 0.0,
         commit=args.commit,
         device=args.device,
+        only_precisions=args.only_precisions,
     )
 
 

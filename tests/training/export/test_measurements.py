@@ -16,7 +16,7 @@ from treecrf.parser.models.model_card import ModelCard
 from treecrf.training import fit
 from treecrf.training.calibration import measure
 from treecrf.training.export.card_files import to_markdown
-from treecrf.training.export.pack import pack_model
+from treecrf.training.export.pack import pack_model, renew_card
 
 
 def test_sentences_that_evalb_cannot_score_count_in_f1(run_folder: Path, tmp_path: Path) -> None:
@@ -62,6 +62,15 @@ def test_the_calibration_of_several_test_sets_is_also_measured_together(
     assert (one.name, other.name, both.name) == ("toy", "more", "all")
     assert both.sentences == 40 and both.constituents == one.constituents + other.constituents
     assert both.constituent_error == pytest.approx(one.constituent_error)  # the same sentences twice
+
+
+def test_a_card_can_get_its_scores_when_it_is_renewed(run_folder: Path, data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    treebanks = {"toy": TREEBANK}
+    card = pack_model(run_folder, folder, PURPOSE, treebanks, data=data, device="cpu", only_precisions=True)
+    assert card.precisions and not (card.scores or card.calibration or card.well_formedness or card.speed)
+    renewed = renew_card(folder, PURPOSE, treebanks, data=data, device="cpu")
+    assert renewed.precisions == card.precisions and renewed.scores and renewed.speed
 
 
 def test_a_max_margin_model_has_no_calibration(data: Path, tmp_path: Path) -> None:

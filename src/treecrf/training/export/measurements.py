@@ -83,17 +83,25 @@ def data_files(data: Path, train: Iterable[str], tests: Iterable[str]) -> Scorin
     return ScoringFiles(train=[data / path for path in train], tests=test_files)
 
 
-def measure_model(parser: Parser, folder: Path, files: ScoringFiles, *, rules: Rules) -> dict[str, Any]:
-    """Measures a parser, whose files are in `folder`, on each test set; returns fields of a model card."""
-    training_sentences = {fold(tree.words) for path in files.train for tree in read_trees(path)}
+def measure_model(
+    parser: Parser, folder: Path, files: ScoringFiles, *, rules: Rules, only_precisions: bool = False
+) -> dict[str, Any]:
+    """Measures a parser, whose files are in `folder`, on each test set; returns fields of a model card.
+
+    With `only_precisions`, it only compares the precision of the parser's device with float32.
+    """
     unlimited_rules = replace(rules, max_error=None)
     tests = {name: _read_gold(paths) for name, paths in files.tests.items()}
+    precisions = compare_precisions(parser, folder, tests, unlimited_rules)
+    if only_precisions:
+        return {"scores": (), "precisions": precisions}
+    training_sentences = {fold(tree.words) for path in files.train for tree in read_trees(path)}
     results = [_score(parser, name, gold, unlimited_rules, training_sentences) for name, gold in tests.items()]
     return {
         "scores": tuple(score for score, _ in results),
         "well_formedness": tuple(entry for _, entry in results if entry),
         "calibration": _calibration(parser, tests) if parser.model_config.is_crf else (),
-        "precisions": compare_precisions(parser, folder, tests, unlimited_rules),
+        "precisions": precisions,
         "speed": _speed(parser, folder, [tree.words for gold in tests.values() for tree in gold]),
     }
 

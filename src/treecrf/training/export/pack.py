@@ -35,8 +35,11 @@ def pack_model(
     weight_step: float = 0.0,
     commit: str | None = None,
     device: str | None = None,
+    only_precisions: bool = False,
 ) -> ModelCard:
     """Writes a run's parser as a small model with its card, scored on the files `data`/NAME/test.mrg.gz.
+
+    With `only_precisions`, the card has no scores until it is renewed: a GPU machine may have better things to do.
 
     Without `data`, the run's recipe names the training and test files. Without `purpose` and `treebanks`, the
     card says that nothing is stated. Words without training examples keep their pretrained vectors, but only the first
@@ -50,7 +53,8 @@ def pack_model(
     files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
     save_parser_state(folder, _smaller_state(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
-    measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
+    rules = read_rules(run, run_recipe)
+    measurements = measure_model(parser, folder, files, rules=rules, only_precisions=only_precisions)
     allow_half_precision(folder, measurements["precisions"])
     fields = {"commit": source_commit() if commit is None else commit, "data": described, "recipe": to_toml(recipe)}
     fields["runs"] = describe_runs(run, run_recipe, name=folder.name)
