@@ -152,6 +152,31 @@ def test_a_sentence_has_the_same_tree_alone_in_a_batch_and_in_python(
     assert as_lists(expected_f1.grammar.best_trees(candidates)) == compiled
 
 
+@pytest.mark.parametrize("all_tags", [True, False])
+def test_sentences_that_end_alike_have_the_same_trees_alone_and_together(grammar: Grammar, all_tags: bool) -> None:
+    generator, length = np.random.default_rng(8), 6
+    search = make_label_grammar(grammar, 0.3).ranked_trees
+    for whole in [random_candidates(generator, length) for _ in range(30)]:
+        alike = []
+        for start in generator.integers(length + 1, size=8).tolist():  # the words and spans from here on are equal
+            is_equal, is_equal_word = whole.cells // whole.size >= start, np.arange(length) >= start
+            kept = is_equal | whole.required | (whole.cells == length) | (generator.random(len(is_equal)) < 0.5)
+            utility = np.where(is_equal[:, None], whole.utility, generator.permutation(whole.utility))
+            tag_utility = np.where(is_equal_word[:, None], whole.tag_utility, generator.permutation(whole.tag_utility))
+            arrays = {"cells": whole.cells, "labels": whole.labels, "utility": utility, "required": whole.required}
+            kept_arrays = {name: array[kept] for name, array in arrays.items()}
+            alike.append(whole._replace(tag_utility=tag_utility, **kept_arrays))
+        shifted = [each._replace(cells=each.cells + place * whole.size**2) for place, each in enumerate(alike)]
+        columns = {
+            name: np.concatenate([getattr(each, name) for each in shifted]) for name in whole._fields if name != "size"
+        }
+        trees, totals = search(whole._replace(**columns), all_tags=all_tags)
+        alone = [search(each, all_tags=all_tags) for each in alike]
+        assert totals.tolist() == [total for _, (total,) in alone]
+        for column, parts in zip(trees[:4], zip(*(found[:4] for found, _ in alone), strict=True), strict=True):
+            np.testing.assert_array_equal(column, np.concatenate(parts))
+
+
 def test_threads_that_are_busy_leave_no_sentence_out(grammar: Grammar, monkeypatch: pytest.MonkeyPatch) -> None:
     scores, expected_f1 = random_scores([4] * 40, labels=len(LABELS), tags=3, seed=5), with_grammar(grammar)
     expected = decode(scores, expected_f1=expected_f1)

@@ -61,8 +61,15 @@ typedef struct {
 } Parent;
 
 typedef struct {
+    int64_t first_edge;              /* the latest edge that ends here */
+    int64_t first_span;              /* the first span that starts here */
+    int64_t edge_count, point_count; /* of the search from here to the end */
+} Position;
+
+typedef struct {
     const Job *job;
     int64_t length, tag_choices, has_required;
+    int64_t latest, latest_word; /* the latest sentence, or NONE, and its first word */
     int has_cost; /* whether constituents pay for children that they lack */
     Advance *advances; /* (ADVANCES,) the latest results, by a hash of their arguments */
     Edge *edges;
@@ -73,10 +80,10 @@ typedef struct {
     int64_t parent_count, parent_capacity;
     int64_t *first_points; /* (parents, length + 1) */
     int64_t first_point_capacity;
-    int64_t *first_edges; /* (length + 1,) by end */
-    int64_t *first_spans; /* (length + 1,) by start */
-    int64_t *stack;       /* edges whose spans are not written */
+    Position *positions; /* (length + 1,) */
     int64_t position_capacity;
+    int64_t *stack; /* edges whose spans are not written */
+    int64_t stack_capacity;
 } Search;
 
 static int grow(void **array, int64_t *capacity, int64_t needed, size_t size) {
@@ -139,8 +146,8 @@ static int64_t span_end(const Job *job, int64_t span) { return job->cells[span] 
 /* Whether an edge skips no required span: the longest one inside the parent that starts with the edge must be the edge, or
    in it. */
 static int is_allowed(const Search *s, const Parent *parent, int64_t start, const Edge *edge) {
-    int64_t span = s->first_spans[edge->start + 1];
-    while (span-- > s->first_spans[edge->start]) {
+    int64_t span = s->positions[edge->start + 1].first_span;
+    while (span-- > s->positions[edge->start].first_span) {
         int64_t end = span_end(s->job, span);
         if (s->job->required[span] && end <= parent->last && !(edge->start == start && end == parent->end))
             return edge->end > end || (edge->end == end && edge->label != NO_LABEL);
@@ -150,8 +157,9 @@ static int is_allowed(const Search *s, const Parent *parent, int64_t start, cons
 
 /* Extends the paths of a parent, which begin at `start`, that end where an edge starts. */
 static int extend(Search *s, int64_t parent, int64_t start, int64_t edge) {
-    if (s->has_required && !is_allowed(s, s->parents + parent, start, s->edges + edge)) return 1;
-    for (int64_t k = s->first_points[parent * (s->length + 1) + s->edges[edge].start]; k != NONE;) {
+    int64_t k = s->first_points[parent * (s->length + 1) + s->edges[edge].start];
+    if (k == NONE || (s->has_required && !is_allowed(s, s->parents + parent, start, s->edges + edge))) return 1;
+    while (k != NONE) {
         Point before = s->points[k];
         int64_t state = before.state;
         double log_prob = advance(s, &state, s->edges[edge].symbol);
@@ -236,7 +244,7 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
     for (int64_t position = start + 1; position <= last; position++) {
         for (int64_t parent = 0; parent < s->parent_count; parent++)
             if (s->parents[parent].last >= position)
-                for (int64_t edge = s->first_edges[position]; edge != NONE; edge = s->edges[edge].same_end)
+                for (int64_t edge = s->positions[position].first_edge; edge != NONE; edge = s->edges[edge].same_end)
                     if (!extend(s, parent, start, edge)) return 0;
         for (int64_t tag = 0; position == start + 1 && tag < s->tag_choices; tag++) {
             int64_t k = word * job->tag_choices + tag;
@@ -249,7 +257,7 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
         if (span < last_span && span_end(job, span) == position && !add_subtrees(s, span)) return 0;
     }
     for (int64_t edge = own_edges; edge < s->edge_count; edge++) {
-        int64_t *first = s->first_edges + s->edges[edge].end;
+        int64_t *first = &s->positions[s->edges[edge].end].first_edge;
         s->edges[edge].same_end = *first, *first = edge;
     }
     return 1;
@@ -286,36 +294,74 @@ static int64_t write_children(Search *s, Out *out, int64_t last, int64_t start, 
     return depth;
 }
 
+/* Whether two words have the same tags. */
+static int is_same_word(const Job *job, int64_t word, int64_t other) {
+    int64_t count = job->tag_choices;
+    return !memcmp(job->tags + word * count, job->tags + other * count, (size_t)count * sizeof(int64_t)) &&
+           !memcmp(job->tag_utility + word * count, job->tag_utility + other * count, (size_t)count * sizeof(float));
+}
+
+/* Whether two spans of different sentences have the same place and choices. */
+static int is_same_span(const Job *job, int64_t span, int64_t other) {
+    int64_t count = job->choices;
+    return span_start(job, span) == span_start(job, other) && span_end(job, span) == span_end(job, other) &&
+           job->required[span] == job->required[other] &&
+           !memcmp(job->span_labels + span * count, job->span_labels + other * count, (size_t)count * sizeof(int64_t)) &&
+           !memcmp(job->utility + span * count, job->utility + other * count, (size_t)count * sizeof(float));
+}
+
+/* Keeps the edges and points of the latest search from those positions on that are followed by the same words and spans
+   in this sentence, and returns the first one. Sentences are alike if they are trees of one sentence: see fit_words. */
+static int64_t continue_search(Search *s, int64_t sentence, int64_t first_word) {
+    const Job *job = s->job;
+    int64_t n = s->length, kept = n;
+    if (s->latest != NONE) {
+        int64_t span = job->first_spans[sentence + 1] - 1, other = job->first_spans[s->latest + 1] - 1;
+        int64_t first = job->first_spans[sentence], other_first = job->first_spans[s->latest];
+        while (span >= first && other >= other_first && is_same_span(job, span, other)) span--, other--;
+        int64_t start = 1; /* the root may differ */
+        if (span >= first) start = span_start(job, span) + 1;
+        if (other >= other_first && span_start(job, other) >= start) start = span_start(job, other) + 1;
+        while (kept > start && is_same_word(job, first_word + kept - 1, s->latest_word + kept - 1)) kept--;
+    }
+    s->edge_count = kept < n ? s->positions[kept].edge_count : 0;
+    s->point_count = kept < n ? s->positions[kept].point_count : 0;
+    for (int64_t position = 0; position <= n; position++) {
+        int64_t *edge = &s->positions[position].first_edge;
+        if (kept == n) *edge = NONE;
+        while (*edge >= s->edge_count) *edge = s->edges[*edge].same_end;
+    }
+    s->latest = sentence, s->latest_word = first_word;
+    return kept;
+}
+
 /* Finds the best tree with the first tag of each word, or any; `missing` becomes the bits that its constituents need
    and lack, which costs something if words may have any tag. */
 static int find_tree(Search *s, int64_t sentence, int64_t first_word, int has_all_tags, int64_t *missing) {
     const Job *job = s->job;
     int64_t tag_choices = has_all_tags ? job->tag_choices : minimum(1, job->tag_choices);
     int64_t n = job->lengths[sentence], span = job->first_spans[sentence + 1], label = job->sentence_labels[sentence];
-    s->length = n, s->tag_choices = tag_choices, s->has_cost = has_all_tags, s->edge_count = s->point_count = 0;
-    if (n + 1 > s->position_capacity) {
-        int64_t *edges = realloc(s->first_edges, (size_t)(n + 1) * sizeof(int64_t));
-        if (edges != NULL) s->first_edges = edges;
-        int64_t *spans = realloc(s->first_spans, (size_t)(n + 1) * sizeof(int64_t));
-        if (spans != NULL) s->first_spans = spans;
-        int64_t *stack = realloc(s->stack, (size_t)(2 * n + 2) * sizeof(int64_t));
-        if (stack != NULL) s->stack = stack;
-        if (edges == NULL || spans == NULL || stack == NULL) return 0;
-        s->position_capacity = n + 1;
-    }
-    for (int64_t position = 0; position <= n; position++) s->first_edges[position] = NONE;
-    s->has_required = 0, s->first_spans[n] = span;
-    for (int64_t k = job->first_spans[sentence]; k < span; k++) s->has_required |= job->required[k];
+    int64_t has_required = 0;
+    for (int64_t k = job->first_spans[sentence]; k < span; k++) has_required |= job->required[k];
+    if (s->length != n || s->has_cost != has_all_tags || s->has_required != has_required) s->latest = NONE;
+    s->length = n, s->tag_choices = tag_choices, s->has_cost = has_all_tags, s->has_required = has_required;
+    if (!grow((void **)&s->positions, &s->position_capacity, n + 1, sizeof(Position)) ||
+        !grow((void **)&s->stack, &s->stack_capacity, 2 * n + 2, sizeof(int64_t)))
+        return 0;
+    int64_t kept = continue_search(s, sentence, first_word);
+    s->positions[n].first_span = span;
     for (int64_t start = n - 1; start >= 0; start--) {
         int64_t last = span;
         while (span > job->first_spans[sentence] && span_start(job, span - 1) == start) span--;
-        s->first_spans[start] = span;
+        s->positions[start].first_span = span;
+        if (start >= kept) continue;
         if (!find_subtrees(s, start, span, last, first_word + start, start == 0 && label != NO_LABEL)) return 0;
+        s->positions[start].edge_count = s->edge_count, s->positions[start].point_count = s->point_count;
     }
     if (label == NO_LABEL) { /* the root has one child, a candidate */
         s->parent_count = 0;
         if (find_parent(s, job->root_state, ANY_END, 0, n) == NONE) return 0;
-        for (int64_t edge = s->first_edges[n]; edge != NONE; edge = s->edges[edge].same_end)
+        for (int64_t edge = s->positions[n].first_edge; edge != NONE; edge = s->edges[edge].same_end)
             if (s->edges[edge].start == 0 && s->edges[edge].label != NO_LABEL && !extend(s, 0, 0, edge)) return 0;
     }
     double utility = 0.0;
@@ -395,7 +441,7 @@ static int check_sentence(const Job *job, int64_t sentence, int64_t first_word, 
 
 /* Threads take blocks of sentences; one thread alone completes all. */
 static int search_sentences(const Job *job, Error *error) {
-    Search search = {.job = job, .advances = malloc(ADVANCES * sizeof(Advance))};
+    Search search = {.job = job, .latest = NONE, .advances = malloc(ADVANCES * sizeof(Advance))};
     int64_t sentence = 0, first_word = 0;
     int result = search.advances == NULL ? NO_MEMORY : COMPLETE;
     if (!check_grammar(job, error) || !check_sizes(job, error)) result = WRONG_ARGUMENT;
@@ -409,7 +455,7 @@ static int search_sentences(const Job *job, Error *error) {
         }
     }
     free(search.edges), free(search.points), free(search.parents), free(search.first_points);
-    free(search.first_edges), free(search.first_spans), free(search.stack), free(search.advances);
+    free(search.positions), free(search.stack), free(search.advances);
     return result;
 }
 

@@ -228,12 +228,14 @@ def fit_words(
     tags, tag_utility = possible_tags(*rank_tags(tag_scores, _MIN_TAG_ODDS), grammar, _MIN_TAG_ODDS)
     values, labels = (chart[sentence, words, words + 1, :choices] for chart in distribution.best_labels)
     label_odds = grammar.weight * (values - distribution.free[sentence, words, words + 1, None])
+    # trees with the same last phrases follow each other: the grammar searches these phrases once
+    numbers = sorted(range(len(readings)), key=lambda number: readings[number].tree[::-1])
     first_cells = np.arange(len(readings))[:, None] * size**2
     word_cells = (first_cells + words * size + words + 1).ravel()
     phrases = [
-        (number * size**2 + start * size + end, label)
-        for number, reading in enumerate(readings)
-        for (start, end), label in reading.tree
+        (place * size**2 + start * size + end, label)
+        for place, number in enumerate(numbers)
+        for (start, end), label in readings[number].tree
         if end - start > 1
     ]
     phrase_cells, phrase_labels = np.array(phrases, np.int64).reshape(-1, 2).T
@@ -244,7 +246,8 @@ def fit_words(
     all_labels[len(word_cells) :, 0] = phrase_labels
     utility = np.zeros((len(cells), choices), np.float32)
     utility[: len(word_cells)] = np.tile(label_odds, (len(readings), 1))
-    has_whole = np.isin(first_cells[:, 0] + length, phrase_cells)
+    sentence_labels = np.full(len(readings), grammar.empty_label)
+    sentence_labels[phrase_cells[phrase_cells % size**2 == length] // size**2] = NO_LABEL  # a phrase of all words
     trees, sums = grammar.ranked_trees(
         CandidateSpans(
             lengths=np.full(len(readings), length),
@@ -254,14 +257,15 @@ def fit_words(
             cells=cells[order],
             labels=all_labels[order],
             utility=utility[order],
-            sentence_labels=np.where(has_whole, NO_LABEL, grammar.empty_label),
+            sentence_labels=sentence_labels,
             required=order >= len(word_cells),
         ),
         all_tags=True,
     )
     assert trees.tags is not None
-    all_tags = trees.tags.reshape(-1, length)
-    columns = [column.reshape(len(readings), -1) for column in (trees.starts, trees.ends, trees.labels)]
+    places = np.argsort(numbers)
+    all_tags = trees.tags.reshape(-1, length)[places]
+    columns = [column.reshape(len(readings), -1)[places] for column in (trees.starts, trees.ends, trees.labels)]
 
     def fitted(number: int) -> Reading:
         is_constituent = distribution.labels.counts[columns[2][number]] > 0
@@ -269,4 +273,4 @@ def fit_words(
         tree = tuple(((start, end), label) for start, end, label in spans)
         return readings[number]._replace(tree=tree, tags=tuple(all_tags[number].tolist()))
 
-    return FittedWords(fitted, sums / grammar.weight, all_tags)
+    return FittedWords(fitted, sums[places] / grammar.weight, all_tags)
