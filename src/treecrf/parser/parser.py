@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from treecrf.text import Token
 
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
+_KEPT_SPANS = 1 << 14  # spans of a batch whose label scores are kept
 T = TypeVar("T")
 K = TypeVar("K")
 
@@ -348,6 +349,7 @@ class Parser(Distributions):
         components: Sequence[str],
         should_stop: Callable[[], bool] | None,
     ) -> list[Analysis]:
+        scores = scores.keep_labels(_KEPT_SPANS)
         brackets = BracketDistribution.of(scores)
         decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=brackets)
         analyzer = Analyzer(

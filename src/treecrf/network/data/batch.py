@@ -158,6 +158,14 @@ class Scores:
         """The label scores of spans at flat chart cells, (m, labels)."""
         return self.score_labels(cells)
 
+    def keep_labels(self, most: int) -> "Scores":
+        """The same scores; if there are at most some number of spans, the label scores of all are computed now."""
+        cells = np.flatnonzero(self.is_span)
+        if len(cells) > most:
+            return self
+        labels = self.score_labels(cells)
+        return replace(self, score_labels=lambda chosen: labels[np.searchsorted(cells, chosen)])
+
     @property
     def is_span(self) -> Mask:
         """The cells of the chart that are spans of their sentence."""

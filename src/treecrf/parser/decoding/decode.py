@@ -64,13 +64,13 @@ class BracketDistribution:
 
     def _entropy(self, sentence: int) -> float:
         length = int(self.lengths[sentence])
-        rows, columns = np.triu_indices(length + 1, 1)
-        marginals = self.marginals[sentence, rows, columns].astype(np.float64)
-        scores = self.scores[sentence, rows, columns].astype(np.float64)
+        # Spans of probability 0 contribute nothing, although their score may be -inf. Only spans have a probability.
+        is_possible = self.marginals[sentence] > 0
+        marginals = self.marginals[sentence][is_possible].astype(np.float64)
+        scores = self.scores[sentence][is_possible].astype(np.float64)
         # A tree has 2n - 1 spans. Dividing log Z among them keeps huge scores from canceling only at the end.
-        # Spans of probability 0 contribute nothing, although their score may be -inf.
-        surprisal = self.log_z[sentence] / (2 * length - 1) - np.where(marginals > 0, scores, 0.0)
-        return max(0.0, float((marginals * surprisal)[marginals > 0].sum()))
+        surprisal = self.log_z[sentence] / (2 * length - 1) - scores
+        return max(0.0, float((marginals * surprisal).sum()))
 
 
 def decode(

@@ -184,12 +184,12 @@ def rank_tags(tag_scores: Reals, min_odds: float = MIN_TAG_ODDS) -> tuple[Ints, 
     """
     best = tag_scores.argmax(-1)[:, None]
     odds = tag_scores - np.take_along_axis(tag_scores, best, -1)
-    ambiguous = np.flatnonzero(np.count_nonzero(odds >= min_odds, -1) > 1)
-    choices = min(TAG_CHOICES, tag_scores.shape[-1]) if len(ambiguous) else 1
+    ambiguous = np.count_nonzero(odds >= min_odds, -1) > 1
+    choices = min(TAG_CHOICES, tag_scores.shape[-1]) if ambiguous.any() else 1
     tags = np.repeat(best, choices, -1)
     tags[ambiguous] = np.argsort(-odds[ambiguous], -1, kind="stable")[:, :choices]
     ranked: Reals = np.take_along_axis(odds, tags, -1)
-    ranked[np.setdiff1d(np.arange(len(tags)), ambiguous), 1:] = -np.inf
+    ranked[~ambiguous, 1:] = -np.inf
     return tags, ranked
 
 

@@ -98,7 +98,8 @@ class TreeDistribution:
         for first in range(0, len(self._cells), _BLOCK):
             cells = self._cells[first : first + _BLOCK]
             potentials, is_free_label = self.potentials(cells), is_free[cells // size**2]
-            sums[1, cells] = logsumexp(np.where(is_free_label, potentials, -np.inf))
+            if is_free.any():
+                sums[1, cells] = logsumexp(np.where(is_free_label, potentials, -np.inf)[:, is_free.any(0)])
             potentials[is_free_label] = -np.inf
             sums[0, cells] = logsumexp(potentials)
             potentials[:, list(self.excluded)] = -np.inf
@@ -154,8 +155,8 @@ class TreeDistribution:
         """The probabilities of constituents of spans, (m, names): the columns of `LabelSet.contains` but the last."""
         totals = self._label_charts.labeled.ravel()[cells]
         posteriors = np.exp(self.potentials(cells) - np.where(totals > -np.inf, totals, np.inf)[:, None])
-        probabilities: Doubles = self.marginals.ravel()[cells, None] * (posteriors @ self.labels.contains[:, :-1])
-        return probabilities.clip(max=1.0)
+        probabilities = self.marginals.ravel()[cells, None] * (posteriors @ self.labels.contains[:, :-1])
+        return np.minimum(probabilities, 1.0)
 
     def root_probability(self, sentence: int) -> float:
         """The probability of the root: 1, except for a sentence of one word, which may have no root."""
@@ -214,8 +215,14 @@ class TreeDistribution:
 
 def _largest(values: Doubles, count: int) -> tuple[Ints, Doubles]:
     """The columns of the largest values of each row, the largest first, and these values."""
-    columns = np.argpartition(-values, min(count, values.shape[1] - 1), -1)[:, :count]
-    columns.sort(-1)  # equal values: the first column comes first
+    rows, width = values.shape
+    place = min(width - count, width - 1)
+    cells = np.flatnonzero(values >= np.partition(values, place, -1)[:, place, None])
+    if len(cells) == rows * count:
+        columns = cells.reshape(rows, count) % width
+    else:  # equal values, such as -inf; finding the columns themselves takes several times as long
+        columns = np.argpartition(-values, min(count, width - 1), -1)[:, :count]
+        columns.sort(-1)  # equal values: the first column comes first
     largest = np.take_along_axis(values, columns, -1)
     order = np.argsort(-largest, -1, kind="stable")
     return np.take_along_axis(columns, order, -1), np.take_along_axis(largest, order, -1)

@@ -16,7 +16,7 @@ a label or no constituent, and a split. When an option is taken, the span's next
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import count
+from itertools import compress, count
 from typing import NamedTuple
 
 import numpy as np
@@ -73,10 +73,12 @@ class _Enumeration:
         self.length = int(distribution.scores.lengths[sentence])
         size = self.length + 1
         self._label_count = len(distribution.labels.strings)
-        self._free = distribution.free[sentence, :size, :size]
-        self._values, self._labels = (chart[sentence, :size, :size] for chart in distribution.best_labels)
-        labeled = self._values[..., 0]
-        either = np.maximum(labeled, self._free)
+        values, labels = (chart[sentence, :size, :size] for chart in distribution.best_labels)
+        free = distribution.free[sentence, :size, :size]
+        self._values = np.concatenate([values, free[..., None]], -1)  # the last choice is no label
+        self._labels = np.concatenate([labels, np.full_like(labels[..., :1], NO_LABEL)], -1)
+        labeled = values[..., 0]
+        either = np.maximum(labeled, free)
         # scores of the best subtrees by start and width, and as right children by end and width
         self._left, self._right = np.full((2, size, size), -np.inf)
         words = distribution.either[sentence].diagonal(1)[: self.length]
@@ -111,28 +113,26 @@ class _Enumeration:
 
     def is_exact(self, tree: Constituents) -> bool:
         """Whether no tree can be missing before this one: a span may have more labels than are ranked."""
-        is_complete = self._values.shape[-1] == self._label_count
-        return is_complete or all(label != self._labels[position][-1] for position, label in tree)
+        is_complete = self._values.shape[-1] > self._label_count
+        return is_complete or all(label != self._labels[position][-2] for position, label in tree)
 
     def word_constituents(self) -> Constituents:
         """The most probable constituents over single words."""
         words = [(word, word + 1) for word in range(self.length)]
-        return tuple((word, int(self._labels[word][0])) for word in words if self._values[word][0] > self._free[word])
+        is_constituent = [self._values[word][0] > self._values[word][-1] for word in words]
+        return tuple((word, int(self._labels[word][0])) for word in compress(words, is_constituent))
 
     def _options(self, span: _Span) -> list[_Option]:
         """The best options of a span of two or more words, the best first; each tree needs at most one more."""
         start, end, is_right = span
         width = end - start
         splits = self._left[start, 1:width] + self._right[end, width - 1 : 0 : -1]
-        labels, values = self._labels[start, end].tolist(), self._values[start, end].tolist()
-        if not is_right:
-            labels, values = [*labels, NO_LABEL], [*values, float(self._free[start, end])]
-        sums = np.add.outer(np.array(values), splits).ravel()
+        labels, values = self._labels[start, end], self._values[start, end]
+        sums = np.add.outer(values[:-1] if is_right else values, splits).ravel()
         order = np.argsort(-sums, kind="stable")[: self._count]
-        order = order[sums[order] > -np.inf]
         rows, columns = np.divmod(order, len(splits))
-        ranked_labels = [labels[row] for row in rows.tolist()]
-        return list(zip(sums[order].tolist(), ranked_labels, (start + 1 + columns).tolist(), strict=True))
+        options = zip(sums[order].tolist(), labels[rows].tolist(), (start + 1 + columns).tolist(), strict=True)
+        return [option for option in options if option[0] > -np.inf]
 
 
 def _constituents(chosen: _Chosen | None) -> Iterator[tuple[Position, int]]:
