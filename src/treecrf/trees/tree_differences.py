@@ -1,10 +1,10 @@
 """Differences between two trees of a sentence, in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from treecrf.trees.tree import Tree, strip
+from treecrf.trees.tree import Span, Tree, strip
 
 _MAX_WORDS = 8  # the longest phrase that is quoted in full
 _END_WORDS = 3  # words quoted at each end of a longer phrase
@@ -24,11 +24,23 @@ def describe_difference(first: Tree, other: Tree) -> list[str]:
     >>> describe_difference(first, other)
     ['"with it" modifies "saw" instead of "the man"']
     """
-    if other is first:
-        return []
-    words, old, new = first.words, _Phrases.of(first), _Phrases.of(other)
-    if other.words != words:
-        raise ValueError(f"the trees have the words {words!r:.80} and {other.words!r:.80}; expected the same words")
+    *_, changes = describe_differences([first, other])
+    return changes
+
+
+def describe_differences(trees: Sequence[Tree]) -> Iterator[list[str]]:
+    """Describes the changes from the first tree to each tree of the same sentence, itself included."""
+    phrases = list(map(_Phrases.of, trees))
+    for each in phrases:
+        if each.tree.words != trees[0].words:
+            raise ValueError(
+                f"the trees have the words {trees[0].words!r:.80} and {each.tree.words!r:.80}; expected the same words"
+            )
+        yield _changes(phrases[0], each)
+
+
+def _changes(old: "_Phrases", new: "_Phrases") -> list[str]:
+    words = old.tree.words
     common = sorted(old.labels.keys() & new.labels.keys())
     relabeled = [position for position in common if old.labels[position] != new.labels[position]]
     resized = _resized(old, new)
@@ -59,14 +71,15 @@ class _Phrases:
     """The phrases of a tree: spans with a constituent."""
 
     tree: Tree
+    spans: list[Span]
     labels: dict[Position, list[str]] = field(default_factory=dict)  # outermost first
     parents: dict[Position, Position] = field(default_factory=dict)  # the smallest phrase around a phrase
 
     @staticmethod
     def of(tree: Tree) -> "_Phrases":
-        phrases = _Phrases(tree)
+        phrases = _Phrases(tree, tree.spans())
         ancestors: list[Position] = []
-        for start, end, label in tree.spans():  # parents before children
+        for start, end, label in phrases.spans:  # parents before children
             phrases.labels.setdefault((start, end), []).append(label)
             while ancestors and not ancestors[-1][0] <= start < end <= ancestors[-1][1]:
                 ancestors.pop()
@@ -123,7 +136,7 @@ class _Phrases:
         """The head words of the phrases, by the rules of Collins."""
         nodes = zip(self.stripped.walk(), self.stripped.heads(), strict=True)
         heads = [head for node, head in nodes if not node.is_leaf]
-        return {(start, end): head for (start, end, _), head in zip(self.stripped.spans(), heads, strict=True)}
+        return {(start, end): head for (start, end, _), head in zip(self.spans, heads, strict=True)}
 
     @cached_property
     def stripped(self) -> Tree:

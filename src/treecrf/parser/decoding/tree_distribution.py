@@ -22,7 +22,7 @@ from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import span_potentials
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Span, Tree
-from treecrf.trees.treebank.binarize import LabelSet, chain_spans
+from treecrf.trees.treebank.binarize import LabelSet, chain_spans, free_positions
 
 _BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed; a single block is kept
 
@@ -160,48 +160,44 @@ class TreeDistribution:
 
     def root_probability(self, sentence: int) -> float:
         """The probability of the root: 1, except for a sentence of one word, which may have no root."""
-        if self.scores.lengths[sentence] > 1 or "" not in self.labels.strings:
+        if self.scores.lengths[sentence] > 1 or "" not in self.labels.ids:
             return 1.0
         (potentials,) = self.potentials(self.cells(sentence, np.array([0]), np.array([1])))
-        return 1.0 - float(np.exp(potentials[self.labels.strings.index("")] - self.log_z[sentence]))
+        return 1.0 - float(np.exp(potentials[self.labels.ids[""]] - self.log_z[sentence]))
 
     def log_probs(self, trees: Sequence[Tree]) -> Doubles:
         """The log-probability of one tree for each sentence; -inf for a tree that the model never gives."""
         return np.array([self.log_prob(sentence, tree) for sentence, tree in enumerate(trees)])
 
     def log_prob(self, sentence: int, tree: Tree) -> float:
-        return min(0.0, self._score(sentence, tree) - float(self.log_z[sentence]))
+        self._check_tree(tree, int(self.scores.lengths[sentence]))
+        return self.chains_log_prob(sentence, tree_chains(tree))
 
-    def log_sum(self, sentence: int, constituents: Mapping[Position, float], words: Doubles) -> float:
-        """The log-sum over the derivations of trees with exactly these constituents, given their log-potentials.
+    def chains_log_prob(self, sentence: int, chains: Sequence[Span]) -> float:
+        """The log-probability of a tree, given its `tree_chains`."""
+        return min(0.0, self._score(sentence, chains) - float(self.log_z[sentence]))
 
-        `words` has the log-potentials of words that are not among them. All other spans are free.
-        """
+    def _score(self, sentence: int, chains: Sequence[Span]) -> float:
+        """The log-sum over the derivations of a tree."""
+        length, ids = int(self.scores.lengths[sentence]), self.labels.ids
+        if any(span.label not in ids for span in chains):
+            return -np.inf
+        starts, ends = np.array([span[:2] for span in chains], np.int64).reshape(-1, 2).T
+        potentials = self.potentials(self.cells(sentence, starts, ends))
+        values = potentials[np.arange(len(chains)), [ids[span.label] for span in chains]]
+        positions = [(span.start, span.end) for span in chains]
+        if self.all_derivations:
+            return self._log_sum(sentence, dict(zip(positions, values.tolist(), strict=True)))
+        free_starts, free_ends = np.array(free_positions(positions, length), np.int64).reshape(-1, 2).T
+        return float(values.sum() + self.free[sentence, free_starts, free_ends].sum())
+
+    def _log_sum(self, sentence: int, constituents: Mapping[Position, float]) -> float:
+        """The log-sum over all binarizations of a tree with exactly these constituents, given their log-potentials."""
         size = int(self.scores.lengths[sentence]) + 1
         spans = np.where(compatible_spans(constituents, size), self.free[sentence, :size, :size], -np.inf)
-        spans[np.arange(size - 1), np.arange(1, size)] = words
-        right_scores = np.zeros((size, size))
-        if not self.all_derivations:
-            right_scores[np.triu_indices(size, 2)] = -np.inf
         for position, value in constituents.items():
-            spans[position], right_scores[position] = value, 0.0
-        return float(inside(np.stack((spans, right_scores))[None], np.array([size - 1]))[1][0])
-
-    def _score(self, sentence: int, tree: Tree) -> float:
-        """The log-sum over the derivations of a tree."""
-        length = int(self.scores.lengths[sentence])
-        self._check_tree(tree, length)
-        ids = {self.labels.strings[label]: label for label in self.labels.tree_labels(length)}
-        constituents = [Span(0, 1, "")] if tree.is_leaf else chain_spans(tree.spans())
-        if any(span.label not in ids for span in constituents):
-            return -np.inf
-        starts, ends = np.array([span[:2] for span in constituents], np.int64).reshape(-1, 2).T
-        potentials = self.potentials(self.cells(sentence, starts, ends))
-        values = potentials[np.arange(len(starts)), [ids[span.label] for span in constituents]].tolist()
-        positions = [(span.start, span.end) for span in constituents]
-        return self.log_sum(
-            sentence, dict(zip(positions, values, strict=True)), self.free[sentence].diagonal(1)[:length]
-        )
+            spans[position] = value
+        return float(inside(spans[None], np.array([size - 1]))[1][0])
 
     def _check_tree(self, tree: Tree, length: int) -> None:
         words = len(tree.preterminals())
@@ -211,6 +207,11 @@ class TreeDistribution:
             raise ValueError(
                 f"the root of the tree is {tree.label!r}; expected {self.root!r}, the root of the model's trees"
             )
+
+
+def tree_chains(tree: Tree) -> list[Span]:
+    """The spans of a tree whose labels are not free."""
+    return [Span(0, 1, "")] if tree.is_leaf else chain_spans(tree.spans())
 
 
 def _largest(values: Doubles, count: int) -> tuple[Ints, Doubles]:

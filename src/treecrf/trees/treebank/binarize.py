@@ -146,6 +146,21 @@ def chain_spans(spans: Sequence[Span]) -> list[Span]:
     return [Span(*position, " ".join(chain)) for position, chain in chains.items()]
 
 
+def free_positions(constituents: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    """The other spans of the left binarization of a tree with these constituents, parents before children.
+
+    >>> free_positions([(0, 4), (0, 1)], 4)
+    [(1, 2), (2, 3), (3, 4), (0, 2), (0, 3)]
+    """
+    spans, excluded = [(word, word + 1) for word in range(length)], set(constituents)
+    ends = [end for _, end in spans]  # of the largest span so far that starts at each word
+    for start, end in [*reversed(constituents), (0, length)]:
+        while ends[start] < end:
+            ends[start] = ends[ends[start]]
+            spans.append((start, ends[start]))
+    return [span for span in spans if span not in excluded]
+
+
 def is_intermediate(label: str) -> bool:
     """Whether a label is the intermediate label of a span that binarization added."""
     return label.startswith("(")
@@ -186,6 +201,7 @@ class LabelSet:
         import numpy as np  # not at the top: reading and writing trees works without NumPy
 
         self.strings = tuple(labels)
+        self.ids = {label: number for number, label in enumerate(labels)}
         chains = [_constituents(label) for label in labels]
         constituents = sorted({constituent for chain in chains for constituent in chain})
         self.names = sorted({name for name, _ in constituents})
