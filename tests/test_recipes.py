@@ -18,6 +18,7 @@ from treecrf.network.data.vectors import read_vectors
 from treecrf.network.nn import ModelConfig
 from treecrf.parser.models import is_embedded
 from treecrf.parser.models.model_card import Purpose
+from treecrf.parser.segmentation import CHARACTERS
 from treecrf.training import Recipe, TrainConfig
 from treecrf.training.reproduce.paper import BY_NAME, TABLES
 from treecrf.trees.tree import Tree
@@ -126,6 +127,8 @@ def test_a_model_has_the_gold_trees_and_the_conditions_of_its_teachers(name: str
     if name != "en-lstm":  # an LSTM reads no conditions
         conditions = (teacher.model.schemes, teacher.model.tag_conditions, teacher.data.told)
         assert (student.model.schemes, student.model.tag_conditions, student.data.told) == conditions
+    assert not student.data.scheme or student.data.scheme in make.MODELS[name].dev.split()
+    assert student.data.scheme or CHARACTERS not in student.data.schemes  # trees have words by default
     files = len(student.data.train) + len(student.data.parsed)
     assert bool(student.data.parsed) == bool(make.MODELS[name].raw) and len(student.data.weights) in (0, files)
 

@@ -51,12 +51,16 @@ def test_a_network_learns_to_be_told_schemes_and_tags(tmp_path: Path, encoder: s
     conditions = {"tag_conditions": True, "schemes": ("one", "two")}
     told = {"train": (FIFTY, FIFTY), "schemes": ("one", "two"), "told": 0.8, "taught": (True, False)}
     fit(small_recipe(model=model, epochs=1), tmp_path / "teacher", device="cpu")
-    recipe = small_recipe(model=model | conditions, data=told, epochs=1, teachers=(str(tmp_path / "teacher"),))
+    data = told | {"scheme": "one"}
+    recipe = small_recipe(model=model | conditions, data=data, epochs=1, teachers=(str(tmp_path / "teacher"),))
     fit(recipe, tmp_path / "run", device="cpu")
+    assert Parser.load(tmp_path / "run", "cpu").scheme == "one"
     parser = Parser.load(tmp_path / "run", "cpu", scheme="two")
     assert all(tensor.any() for name, tensor in parser.model.state_dict().items() if ".conditions." in name)
     assert {"one productions", "two tags"} <= parser.arrays["schemes"].keys()
     with pytest.raises(ValueError, match=r"data\.schemes has 'three'; expected names in model.schemes"):
         fit(small_recipe(model=model | conditions, data=told | {"schemes": ("three", "")}), tmp_path / "wrong")
+    with pytest.raises(ValueError, match="scheme is 'three'; expected one of 'one', 'two'"):
+        fit(small_recipe(model=model | conditions, data=told | {"scheme": "three"}), tmp_path / "wrong")
     with pytest.raises(ValueError, match="the network reads no conditions"):
         fit(small_recipe(model=model, data={"told": 0.5}), tmp_path / "wrong")

@@ -33,6 +33,7 @@ class DataConfig:
     weights: tuple[float, ...] = ()
     # the annotation scheme of each file, for networks that can be told schemes; empty: none
     schemes: tuple[str, ...] = ()
+    scheme: str = ""  # the scheme of the trained parser's trees unless a caller chooses another; empty: none
     taught: tuple[bool, ...] = ()  # whether teachers are asked about the sentences of each file (default: yes)
     told: float = 0.0  # the share of training sentences whose scheme or tags the network is told
     lowercase: float = 0.0  # the share of training sentences that are converted to lower case

@@ -20,7 +20,6 @@ from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.decoding.schemes import scheme_arrays
 from treecrf.parser.models import model_folder
-from treecrf.parser.segmentation import CHARACTERS
 from treecrf.parser.storage import CONFIG, ParserConfig
 from treecrf.text.language_guess import guess_other_language, language_name
 from treecrf.training.conditions import Conditions
@@ -159,8 +158,8 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
         torch.manual_seed(config.seed)
     if data.schemes:
         parser.arrays = {**parser.arrays, "schemes": scheme_arrays(gold.by_scheme(data.schemes))}
-        if CHARACTERS in data.schemes:
-            parser.scheme = data.schemes[0]
+    if data.scheme:
+        parser.scheme = data.scheme
     parser.model.to(processes.device)
     processes.broadcast([parameter.detach() for parameter in parser.model.parameters()])
     parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
