@@ -61,6 +61,8 @@ def test_words_of_the_models_language_get_no_warning():
         is None
     )
     assert language_warning(["我", "喜欢", "Python"], "zh") is None
+    assert language_warning(["太宰", "治"], "ja") is None  # a Japanese name in Chinese characters alone
+    assert language_warning(8 * ["太宰", "治"], "ja") is not None
 
 
 @pytest.mark.skipif(not TREEBANKS.exists(), reason="the treebanks are not in ../shared/treebanks")
@@ -69,7 +71,9 @@ def test_words_of_the_models_language_get_no_warning():
     [
         ("masc", "English", 0.4),
         ("sinica", "Chinese", 0.4),
+        ("cess_cat", "Catalan", 0.4),
         ("cess_esp", "Spanish", 0.4),
+        ("farpahc", "Faroese", 0.4),
         ("icon", "Indonesian", 0.2),
         ("greynir", "Icelandic", 0.4),
         ("floresta", "Portuguese", 0.3),

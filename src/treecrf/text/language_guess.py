@@ -18,6 +18,7 @@ for _language, _words in read_words("frequent").items():  # words that are rare 
 _MIN_WORDS = 6  # fewer words are names or titles as often as sentences of a language
 _MIN_FREQUENT_SHARE = 0.12
 _MIN_SCORE = 1.2  # words that are frequent in one language
+_MIN_CHARACTERS = 15  # fewer Chinese characters may be a Japanese name or title
 
 
 @cache
@@ -57,7 +58,10 @@ def guess_language(words: Iterable[str]) -> LanguageGuess | None:
 def guess_other_language(words: Sequence[str], language: str) -> LanguageGuess | None:
     """The language of words if it is clear and not the model's language."""
     guess = guess_language(words)
-    return None if guess is None or guess.name == language_name(language) else guess
+    if guess is None or guess.name == language_name(language):
+        return None
+    is_title = (language, guess.code) == ("ja", "zh") and sum(map(len, words)) < _MIN_CHARACTERS
+    return None if is_title else guess
 
 
 def language_name(language: str) -> str:
