@@ -107,11 +107,18 @@ python recipes/models/prune_pieces.py encoders/multilingual-e5-small encoders/e5
 )
 FAROESE = "farpahc=data/farpahc/train.full.mrg.gz --dev data/farpahc/dev.full.mrg.gz"
 
-CHINESE = """
+CHINESE = Model(
+    family="zh",
+    prepare="""
 python recipes/models/clauses.py data/sinica/train.mrg.gz data/sinica/train_marked.mrg.gz
 python recipes/models/characters.py data/sinica/train_marked.mrg.gz data/sinica/train_characters.mrg.gz
 python recipes/models/prune_pieces.py --language zh encoders/chinese-bert-base encoders/bert-zh data/sinica/train.mrg.gz
-"""
+""",
+    encoders=("bert-zh",),
+    dev="sinica",
+    teachers={seed: f"train.seed={seed}" for seed in "123"},
+    pack="--weight-step 0.4",
+)
 
 
 def e5_model(name: str, treebank: str, prepare: str = "", functions: bool = False) -> Model:
@@ -143,7 +150,7 @@ MODELS = {
     "is": ICELANDIC,
     "ja": e5_model("ja", "keyaki", KEYAKI, functions=True),
     "pt": e5_model("pt", "floresta"),
-    "zh": Model(family="zh", prepare=CHINESE, encoders=("bert-zh",), dev="sinica", pack="--weight-step 0.4"),
+    "zh": CHINESE,
 }
 
 
