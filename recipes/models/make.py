@@ -105,7 +105,6 @@ python recipes/models/prune_pieces.py encoders/multilingual-e5-small encoders/e5
     functions="icepahc=data/icepahc/train.full.mrg.gz:8000 greynir=data/greynir/train.full.mrg.gz "
     "--dev data/icepahc/dev.full.mrg.gz",
 )
-FAROESE = "farpahc=data/farpahc/train.full.mrg.gz --dev data/farpahc/dev.full.mrg.gz"
 
 CHINESE = Model(
     family="zh",
@@ -121,13 +120,12 @@ python recipes/models/prune_pieces.py --language zh encoders/chinese-bert-base e
 )
 
 
-def e5_model(name: str, treebank: str, prepare: str = "", functions: bool = False) -> Model:
-    """A model of one treebank, on multilingual-e5-small."""
-    command = "python recipes/models/prune_pieces.py --language"
-    prune = f"{command} {name} encoders/multilingual-e5-small encoders/e5-{name} data/{treebank}/train.mrg.gz"
-    full_trees = f"{treebank}=data/{treebank}/train.full.mrg.gz --dev data/{treebank}/dev.full.mrg.gz"
-    own = {"prepare": f"{prepare}\n{prune}\n", "encoders": (f"e5-{name}",)}
-    return Model(family=name, dev=treebank, functions=full_trees if functions else "", **own)
+def e5_model(name: str, treebanks: str, prepare: str = "") -> Model:
+    """A model on multilingual-e5-small, whose pieces are those of some treebanks; the first one calibrates."""
+    files = " ".join(f"data/{treebank}/train.mrg.gz" for treebank in treebanks.split())
+    command = f"python recipes/models/prune_pieces.py --language {name}"
+    prune = f"{prepare}\n{command} encoders/multilingual-e5-small encoders/e5-{name} {files}\n"
+    return Model(family=name, prepare=prune, encoders=(f"e5-{name}",), dev=treebanks.split()[0])
 
 
 def templates(name: str) -> str:
@@ -136,19 +134,26 @@ def templates(name: str) -> str:
     return f"mkdir -p data/constructions\n{command} > data/constructions/{name}.mrg"
 
 
+def with_functions(model: Model, treebank: str) -> Model:
+    """The model for a treebank of its family, with its functions."""
+    arguments = f"{treebank}=data/{treebank}/train.full.mrg.gz --dev data/{treebank}/dev.full.mrg.gz"
+    return model._replace(dev=treebank, functions=arguments)
+
+
 KEYAKI = "python recipes/models/characters.py data/keyaki/train.mrg.gz data/keyaki/train_characters.mrg.gz"
+CESS = e5_model("es", "cess_esp cess_cat", templates("es"))
 
 MODELS = {
     "en": ENGLISH._replace(is_embedded=True),
     "en-large": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.3"),
     "en-xl": ENGLISH._replace(teachers={}, larger="", raw="", targets="", pack="--weight-step 0.25"),
     "en-lstm": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.2", functions="", empties="", is_embedded=True),
-    "ca": e5_model("ca", "cess_cat", functions=True),
-    "es": e5_model("es", "cess_esp", templates("es"), functions=True),
-    "fo": ICELANDIC._replace(dev="farpahc", functions=FAROESE),
+    "ca": with_functions(CESS, "cess_cat"),
+    "es": with_functions(CESS, "cess_esp"),
+    "fo": with_functions(ICELANDIC, "farpahc"),
     "id": e5_model("id", "icon", templates("id")),
     "is": ICELANDIC,
-    "ja": e5_model("ja", "keyaki", KEYAKI, functions=True),
+    "ja": with_functions(e5_model("ja", "keyaki", KEYAKI), "keyaki"),
     "pt": e5_model("pt", "floresta"),
     "zh": CHINESE,
 }
