@@ -1,6 +1,7 @@
 """The data loader: chooses the sentences of each training step, and collates batches in a background thread."""
 
 import hashlib
+import math
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 
 from treecrf.network.data.batch import Batch
-from treecrf.network.data.bucketing import Budget, Indices, buckets, pad_to, padded_shape, shuffled_batches
+from treecrf.network.data.bucketing import BucketSize, Budget, Indices, buckets, pad_to, padded_shape, shuffled_batches
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.vocabulary import GoldTree, Vocabulary
 from treecrf.network.nn.batch import TensorBatch
@@ -129,9 +130,17 @@ class DataLoader:
         )
 
     def _weighted_buckets(self, weights: Sequence[float], generator: torch.Generator) -> list[Indices]:
-        """Repeats each sentence of the buckets by its weight, whose fraction is rounded up or down at random."""
-        counts = (np.asarray(weights) + torch.rand(len(weights), generator=generator).numpy()).astype(int)
-        groups = [np.repeat(bucket, counts[bucket]) for bucket in self._buckets]
+        """Repeats each sentence of the buckets by its weight, whose fraction is rounded up or down at random.
+
+        The sentences of a bucket are as many in all epochs, or one more. Batches then have few shapes.
+        """
+        groups = []
+        for bucket in self._buckets:
+            members = bucket[torch.randperm(len(bucket), generator=generator).numpy()]
+            whole, fractions = np.divmod(np.asarray(weights)[members], 1)
+            offset = float(torch.rand((), generator=generator))
+            rounded = np.diff(np.floor(fractions.cumsum() + offset), prepend=0)
+            groups.append(np.repeat(members, (whole + rounded).astype(int)))
         return [group for group in groups if len(group)]
 
     @cached_property
@@ -139,13 +148,13 @@ class DataLoader:
         return buckets(self.numericalizer.input_lengths(self.corpus.words))
 
     @cached_property
-    def _bucket_of_sentence(self) -> dict[int, Indices]:
-        """Maps each sentence to its bucket, which has every sentence as often as an epoch may have it."""
-        groups = self._buckets
-        if self.weights is not None:
-            counts = np.ceil(self.weights).astype(int)
-            groups = [np.repeat(group, counts[group]) for group in groups]
-        return {int(index): group for group in groups for index in group}
+    def _bucket_sizes(self) -> dict[int, BucketSize]:
+        """The size of each sentence's bucket."""
+        lengths = np.asarray(self.corpus.lengths)
+        weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights)
+        lengths = np.where(weights > 0, lengths, 0)
+        sizes = [BucketSize(math.ceil(weights[each].sum()), int(lengths[each].max())) for each in self._buckets]
+        return {index: size for bucket, size in zip(self._buckets, sizes, strict=True) for index in bucket.tolist()}
 
     def steps(self, batches: Sequence[list[int]]) -> Iterator[StepBatch]:
         """Yields the batches with these sentence indices, collated in advance in a background thread."""
@@ -194,10 +203,8 @@ class DataLoader:
         ]
         batch = corpus.collate(sentences, indices, self.numericalizer, read_tags=self.read_tags, told=told)
         if self.fixed_shapes:
-            bucket = self._bucket_of_sentence[indices[0]]
-            shape = padded_shape(
-                batch, bucket, corpus.lengths, cells=self.budget.cells, segment_size=self.numericalizer.segment_size
-            )
+            bucket = self._bucket_sizes[indices[0]]
+            shape = padded_shape(batch, bucket, cells=self.budget.cells, segment_size=self.numericalizer.segment_size)
             batch = pad_to(batch, shape)
         return TensorBatch.from_host(batch, pin_memory=self.pin_memory)
 

@@ -15,6 +15,7 @@ from network.nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, host_bert_b
 from toygrammar import toy_trees
 from treecrf.network.data.batch import IGNORED, Batch
 from treecrf.network.data.bucketing import (
+    BucketSize,
     Budget,
     PaddedShape,
     buckets,
@@ -246,7 +247,9 @@ def batches_of(loader: DataLoader, epoch: int) -> list[TensorBatch]:
     return [batch for indices in loader.epoch_batches(epoch) for _, batch in loader.collate(indices).parts]
 
 
-@pytest.mark.parametrize("weights", [None, [3.0] * 200 + [1.0] * 200], ids=["once", "weighted"])
+@pytest.mark.parametrize(
+    "weights", [None, [3.0] * 200 + [1.0] * 200, [0.6, 1.3] * 200], ids=["once", "weighted", "fractions"]
+)
 @pytest.mark.parametrize("subwords", [None, letters()], ids=["words", "pieces"])
 def test_batches_of_a_bucket_have_the_same_shape_in_almost_all_epochs(
     subwords: SubwordTokenizer | None, weights: list[float] | None
@@ -271,9 +274,8 @@ def test_padding_adds_few_pieces(segment_size: int) -> None:
 
 def test_a_batch_of_another_size_than_the_others_of_its_bucket_keeps_its_size() -> None:
     batch = host_batch_of(TREES[:5])
-    bucket = np.arange(len(TREES))
     lengths = [len(tree.words) for tree in TREES]
-    shape = padded_shape(batch, bucket, lengths, cells=10**6, segment_size=0)
+    shape = padded_shape(batch, BucketSize(len(TREES), max(lengths)), cells=10**6, segment_size=0)
     assert shape.sentences in (5, 6)
     assert shape.words == max(lengths)
 
@@ -281,5 +283,6 @@ def test_a_batch_of_another_size_than_the_others_of_its_bucket_keeps_its_size() 
 def test_charts_are_not_padded_beyond_the_budget() -> None:
     batch = host_batch_of(TREES[1:4])
     lengths = [len(tree.words) for tree in TREES]
-    shape = padded_shape(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2, segment_size=0)
+    bucket = BucketSize(len(TREES), max(lengths))
+    shape = padded_shape(batch, bucket, cells=3 * max(lengths) ** 2, segment_size=0)
     assert (shape.sentences, shape.words) == (3, max(lengths[1:4])) and max(lengths[1:4]) < max(lengths)

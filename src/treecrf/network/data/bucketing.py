@@ -117,6 +117,13 @@ def _split_by_budget(members: Indices, sizes: Indices, budget: Budget, threads: 
 _PIECE_MULTIPLE = 8  # the length of padded segments is a multiple of it
 
 
+class BucketSize(NamedTuple):
+    """The most sentences that an epoch has of a bucket, and the words of the longest one."""
+
+    sentences: int
+    words: int
+
+
 class PaddedShape(NamedTuple):
     """The dimensions to which a batch is padded."""
 
@@ -128,17 +135,15 @@ class PaddedShape(NamedTuple):
     pieces: int = 0  # per segment
 
 
-def padded_shape(
-    batch: Batch, bucket: Indices, lengths: Sequence[int], *, cells: int, segment_size: int
-) -> PaddedShape:
+def padded_shape(batch: Batch, bucket: BucketSize, *, cells: int, segment_size: int) -> PaddedShape:
     """The shape for a batch of a bucket; almost all batches of the bucket get the same shape in all epochs.
 
     If charts of the bucket's maximal size had more than `cells` cells, the batch keeps its number of sentences and
     words. A transformer reads at most `segment_size` pieces at once.
     """
-    largest = -(-len(bucket) // max(1, round(len(bucket) / batch.size)))
+    largest = -(-bucket.sentences // max(1, round(bucket.sentences / batch.size)))
     sentences = largest if largest - batch.size in (0, 1) else batch.size
-    words = max(lengths[member] for member in bucket)
+    words = bucket.words
     if sentences * (words + 1) ** 2 > cells:
         sentences, words = batch.size, batch.longest
     distinct_words, chars = batch.chars.shape if batch.chars is not None else (0, 0)
