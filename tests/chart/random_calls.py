@@ -37,7 +37,7 @@ def chart_calls(random: Random) -> Iterator[Call]:
     chart, weights = random.normal(0, 1, (batch, 2, size, size)), np.zeros_like(label_scores)
     offsets, sum_weights = random.normal(0, 1, (batch, size, size)), random.normal(0, 1, sums.shape)
     for name, terms, outs in (("label_chart", offsets, [sums, chart]), ("label_weights", sum_weights, [weights])):
-        buffers = np.zeros((3, labels + 16 + 4 * (size + 8)))
+        buffers = np.zeros((3, 9 * (labels + 16)))
         arrays = [label_scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, sums, chart, terms, weights]
         flags = [int(dtype == np.float64), *random.integers(0, 2, 2).tolist()]
         yield Call(name, [batch, size, labels, *flags, *arrays], outs, sizes=3)

@@ -72,7 +72,7 @@ def label_weights(
     weighs_free: bool,
 ) -> Reals:
     """The gradient of the chart and of the sums with respect to the scores of labels; see `labels.py`."""
-    weights = np.empty(scores.shape, dtype=_float_type(scores))
+    weights = np.zeros(scores.shape, dtype=_float_type(scores))
     sums = _checked("sums", sums, np.float64, len(scores), 3, *scores.shape[1:3])
     chart = _checked("chart", chart, np.float64, len(scores), 2, *scores.shape[1:3])
     terms = None if sum_weights is None else _checked("weights of sums", sum_weights, np.float64, *sums.shape)
@@ -99,7 +99,7 @@ def _run_labels(
     lengths = _checked("lengths", lengths, np.int64, batch)
     is_constituent = _checked("marks of constituents", is_constituent, np.bool_, labels)
     threads = max(1, min(num_threads(), scores.size // LABEL_WORK))
-    buffers = np.empty((threads, labels + 2 * _LANES + 4 * (size + _LANES)))
+    buffers = np.empty((threads, (_LANES + 1) * (labels + 2 * _LANES)))
     arrays = (scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, sums, chart, terms, weights)
     flags = scores.dtype == np.float64, adds_labels, weighs_free
     run_on_threads(kernel, threads, batch, size, labels, *flags, *map(_address, arrays))

@@ -14,6 +14,7 @@
 #include <intrin.h>
 #define INLINE static __forceinline
 #define UNROLL(count)
+#define PREFETCH(address) ((void)(address))
 #define BEGIN_TARGET(extensions) /* MSVC compiles any intrinsic anywhere */
 #define END_TARGET
 INLINE int64_t next_block(int64_t *next, int64_t count) { return _InterlockedExchangeAdd64(next, count); }
@@ -26,6 +27,7 @@ INLINE int64_t add_to_counter(int64_t *counter, int64_t count) { return _Interlo
 #define INLINE static inline __attribute__((always_inline, unused))
 #endif
 #define UNROLL(count) PRAGMA(GCC unroll count)
+#define PREFETCH(address) __builtin_prefetch(address)
 #if defined(__clang__)
 #define BEGIN_TARGET(extensions) PRAGMA(clang attribute push(__attribute__((target(extensions))), apply_to = function))
 #define END_TARGET _Pragma("clang attribute pop")
