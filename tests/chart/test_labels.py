@@ -50,6 +50,7 @@ def test_the_compiled_chart_and_weights_equal_pytorch(adds_labels, dtype):
     scores[0, 0, 1, :15] = -torch.inf
     scores[0, 0, 2, :15] -= 3000.0  # far below the free labels
     scores[0, 1, 3] = -torch.inf
+    scores[1, 0, 1, 15:], scores[1, 0, 1, :15] = -torch.inf, -3000.0  # an empty group beside small scores
     offsets, chart, sum_weights = (torch.randn(2, *s, 4, 4, generator=generator).double() for s in ((), (2,), (3,)))
     results = cpu_tensors.label_chart(offsets, scores, LENGTHS, is_constituent, adds_labels)
     expected = torch_backend.label_chart(offsets, scores.double(), LENGTHS, is_constituent, adds_labels)

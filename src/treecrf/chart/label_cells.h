@@ -68,7 +68,7 @@ INLINE int NAME(sum_cells)(const Labels *b, int64_t cell, int64_t count, double 
         const REAL *cell_scores = scores + k % LANES * b->labels;
         REAL maximum = NAME(largest_score)(b, cell_scores, k >= LANES);
         if (maximum == -INFINITY) {
-            totals[k] = totals[k] == totals[k] ? 0.0 : NAN;
+            maxima[k] = maximum, totals[k] = totals[k] == totals[k] ? 0.0 : NAN;
             continue;
         }
         NAME(exponentiate)(cell_scores, b->labels, maximum, exps);
