@@ -29,6 +29,7 @@ INSTALL = "pip install .\n"
 MAX_WHEEL_BYTES = 75e6
 SENTENCES = {  # by the model of a package
     "en-large": ["Dr. Smith didn't reply to Mr. Jones.", "She had left at 5 p.m., hadn't she?"],
+    "en-xl": ["The U.S. economy grew by 2.5 percent.", "Who'd have thought so?"],
     "es": ["El señor García no llegó al congreso.", "¿Quién vendría a las 5 de la tarde?"],
     "id": ["Presiden tiba di Jakarta pada hari Senin.", "Apakah mereka membaca bukunya?"],
     "is": ["Jón Sigurðsson kom ekki til landsins.", "Hvenær fer hún heim?"],

@@ -2,7 +2,8 @@
 # The weights stay as they are. DATA (default: data) has the treebanks. The tables at the end are for docs/results.md.
 set -e
 data=${1:-data}
-english="src/treecrf/parser/models/en src/treecrf/parser/models/en-lstm packages/treecrf-en-large/src/treecrf_en_large/en-large"
+english="src/treecrf/parser/models/en src/treecrf/parser/models/en-lstm packages/treecrf-en-large/src/treecrf_en_large/en-large \
+    packages/treecrf-en-xl/src/treecrf_en_xl/en-xl"
 others="es:cess_esp id:icon is:icepahc,greynir pt:floresta zh:sinica" # a model and its treebanks
 # without mctb, whose gold trees are partly random
 english_dev="$data/masc/dev.mrg.gz $data/gum/dev.mrg.gz $data/genia/dev.mrg.gz $data/craft/dev.mrg.gz"

@@ -1,0 +1,1 @@
+"""The model en-xl of treecrf: data without code."""
