@@ -135,7 +135,7 @@ def arguments_of(predicate: Predicate) -> Iterator[tuple[str, ...]]:
         yield from ((predicate.text, role, argument.text) for argument in arguments)
 
 
-@pytest.mark.parametrize("model", ["en", "en-large"])
+@pytest.mark.parametrize("model", ["en", "en-large", "en-xl"])
 def test_models_find_the_arguments_of_predicates(model: str) -> None:
     if not {"functions", "empties"} <= (Parser.load(model, "cpu").arrays.keys() if model in names() else set()):
         pytest.skip(f"{model} is not installed, or predicts no functions or no empty elements")
