@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.checkpoint import STATE, read_safetensors
+from treecrf.training.loop import Trainer
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.trees.evalb import evaluate
 from treecrf.trees.tree import Tree
@@ -383,3 +385,10 @@ def test_a_parser_trained_with_rounded_products_has_the_scores_of_the_cpu_runtim
     rounded = network.crf(words).scores
     torch.testing.assert_close(rounded, expected, atol=1e-4 * float(expected.abs().max()), rtol=1e-4)
     assert (rounded - expected).abs().max() < 0.1 * (unrounded - expected).abs().max()
+
+
+def test_the_best_epoch_is_one_with_rounded_products(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = iter([90.0, 80.0, 85.0, 70.0])  # by epoch
+    monkeypatch.setattr(Trainer, "_evaluate", lambda *_: (SimpleNamespace(f1=next(scores), precision=0, recall=0), []))
+    result = fit(small_recipe(epochs=4, rounded_epochs=3), tmp_path, device="cpu")
+    assert (result.best_epoch, result.dev_f) == (3, 85.0)

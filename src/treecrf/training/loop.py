@@ -137,7 +137,10 @@ class Trainer:
         state, loader = self.state, self.setup.loader
         batches = loader.epoch_batches(state.epoch)
         self._batches = len(batches)
-        self._model.round_products(state.epoch >= self._config.epochs - self._config.rounded_epochs)
+        first_rounded = self._config.epochs - self._config.rounded_epochs
+        self._model.round_products(state.epoch >= first_rounded)
+        if state.epoch == first_rounded and state.batch == 0:
+            state.best_f = TrainState.best_f  # the parser that is saved is one with rounded products
         self._model.train()
         started = time.monotonic() - state.seconds
         steps = cast("Generator[StepBatch, None, None]", loader.steps(batches[state.batch :]))

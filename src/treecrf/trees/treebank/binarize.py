@@ -153,7 +153,7 @@ def free_positions(constituents: Sequence[tuple[int, int]], length: int) -> list
     [(1, 2), (2, 3), (3, 4), (0, 2), (0, 3)]
     """
     spans, excluded = [(word, word + 1) for word in range(length)], set(constituents)
-    ends = [end for _, end in spans]  # of the largest span so far that starts at each word
+    ends = [end for _, end in spans]  # the end of the largest span so far that starts at each word
     for start, end in [*reversed(constituents), (0, length)]:
         while ends[start] < end:
             ends[start] = ends[ends[start]]
