@@ -41,7 +41,7 @@ class Model(NamedTuple):
     encoders: tuple[str, ...]  # folders in encoders/
     dev: str  # treebanks whose development parts calibrate
     teachers: Mapping[str, str] = {"1": "train.seed=1", "2": "train.seed=2"}  # settings by name
-    larger: str = ""  # a model that is a teacher, too
+    teacher_model: str = ""  # another model, which is a teacher of this one, too
     raw: str = ""  # commands that give raw sentences trees; TEACHER is the first teacher
     targets: str = ""  # the recipe whose soft targets all models of the family read
     pack: str = "--weight-step 0.3"  # options of `treecrf pack`
@@ -77,7 +77,7 @@ python recipes/models/word_vectors.py glove.6B.100d.txt data/glove.txt.gz data/r
         "train.head_multiplier=5",  # parses the raw sentences, and its encoder is where the smaller students start
         "cased": "train.seed=3 model.transformer=runs/encoders/bert-base-cased",
     },
-    larger="en-xl",
+    teacher_model="en-xl",
     raw="treecrf parse --resume --model TEACHER --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz",
     targets="en",
     pack="--vectors 20000 --weight-step 0.25",
@@ -121,7 +121,7 @@ python recipes/models/prune_pieces.py --language zh encoders/chinese-bert-base e
 
 
 def e5_model(name: str, treebanks: str, prepare: str = "") -> Model:
-    """A model on multilingual-e5-small, whose pieces are those of some treebanks; the first one calibrates."""
+    """A model on multilingual-e5-small with the pieces of some treebanks; the first treebank calibrates."""
     files = " ".join(f"data/{treebank}/train.mrg.gz" for treebank in treebanks.split())
     command = f"python recipes/models/prune_pieces.py --language {name}"
     prune = f"{prepare}\n{command} encoders/multilingual-e5-small encoders/e5-{name} {files}\n"
@@ -146,7 +146,7 @@ CESS = e5_model("es", "cess_esp cess_cat", templates("es"))
 MODELS = {
     "en": ENGLISH._replace(is_embedded=True),
     "en-large": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.3"),
-    "en-xl": ENGLISH._replace(teachers={}, larger="", raw="", targets="", pack="--weight-step 0.25"),
+    "en-xl": ENGLISH._replace(teachers={}, teacher_model="", raw="", targets="", pack="--weight-step 0.25"),
     "en-lstm": ENGLISH._replace(pack="--vectors 20000 --weight-step 0.2", functions="", empties="", is_embedded=True),
     "ca": with_functions(CESS, "cess_cat"),
     "es": with_functions(CESS, "cess_esp"),
@@ -193,9 +193,9 @@ def training_steps(name: str, settings: str) -> Iterator[Step]:
         run = f"{model.family}-teacher-{teacher}"
         yield Step("train", run, training(run, f"{model.family}-teacher", f"{differences} {settings}"), (encoders,))
         needs.append(run)
-    if model.larger:
-        yield from training_steps(model.larger, settings)
-        needs.append(model.larger)
+    if model.teacher_model:
+        yield from training_steps(model.teacher_model, settings)
+        needs.append(model.teacher_model)
     if model.raw:
         needs.append(f"{model.family}-raw")
         yield Step("train", needs[-1], model.raw.replace("TEACHER", f"runs/{needs[0]}"), (needs[0],))
@@ -254,7 +254,7 @@ def finish(step: Step, status: int) -> bool:
 
 
 def run(steps: Sequence[Step], jobs: int) -> bool:
-    """Runs steps, each after those that it needs; returns whether all have succeeded."""
+    """Runs steps, each after the steps that it needs; returns whether all have succeeded."""
     waiting = [step for step in steps if not step.log.exists()]
     running: dict[Step, subprocess.Popen[bytes]] = {}
     has_failed = False

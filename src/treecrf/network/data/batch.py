@@ -159,7 +159,7 @@ class Scores:
         return self.score_labels(cells)
 
     def keep_labels(self, most: int) -> "Scores":
-        """The same scores; if there are at most some number of spans, the label scores of all are computed now."""
+        """The same scores; the label scores of all spans are computed now if there are at most `most` spans."""
         cells = np.flatnonzero(self.is_span)
         if len(cells) > most:
             return self

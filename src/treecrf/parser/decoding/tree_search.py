@@ -220,6 +220,32 @@ def fit_words(
     A constituent over a word has the log-odds of its label, a tag its own, and the tree the log-probability of its
     productions.
     """
+    # trees with the same last phrases follow each other: the grammar searches these phrases once
+    numbers = sorted(range(len(readings)), key=lambda number: readings[number].tree[::-1])
+    candidates = _word_candidates([readings[number].tree for number in numbers], distribution, sentence, grammar)
+    trees, sums = grammar.ranked_trees(candidates, all_tags=True)
+    assert trees.tags is not None
+    places = np.argsort(numbers)
+    tags, *columns = (
+        column.reshape(len(readings), -1)[places] for column in (trees.tags, trees.starts, trees.ends, trees.labels)
+    )
+
+    def fitted(number: int) -> Reading:
+        is_constituent = distribution.labels.counts[columns[2][number]] > 0
+        spans = zip(*(column[number][is_constituent].tolist() for column in columns), strict=True)
+        tree = tuple(((start, end), label) for start, end, label in spans)
+        return readings[number]._replace(tree=tree, tags=tuple(tags[number].tolist()))
+
+    return FittedWords(fitted, sums[places] / grammar.weight, tags)
+
+
+def _word_candidates(
+    trees: Sequence[Constituents], distribution: TreeDistribution, sentence: int, grammar: LabelGrammar
+) -> CandidateSpans:
+    """The tags and the constituents over single words from which the grammar chooses, for each of some trees.
+
+    Constituents over two or more words are required.
+    """
     length = int(distribution.scores.lengths[sentence])
     choices = min(_WORD_CHOICES, distribution.best_labels[0].shape[-1])
     size, words = length + 1, np.arange(length)
@@ -228,49 +254,31 @@ def fit_words(
     tags, tag_utility = possible_tags(*rank_tags(tag_scores, _MIN_TAG_ODDS), grammar, _MIN_TAG_ODDS)
     values, labels = (chart[sentence, words, words + 1, :choices] for chart in distribution.best_labels)
     label_odds = grammar.weight * (values - distribution.free[sentence, words, words + 1, None])
-    # trees with the same last phrases follow each other: the grammar searches these phrases once
-    numbers = sorted(range(len(readings)), key=lambda number: readings[number].tree[::-1])
-    first_cells = np.arange(len(readings))[:, None] * size**2
+    first_cells = np.arange(len(trees))[:, None] * size**2
     word_cells = (first_cells + words * size + words + 1).ravel()
     phrases = [
-        (place * size**2 + start * size + end, label)
-        for place, number in enumerate(numbers)
-        for (start, end), label in readings[number].tree
+        (number * size**2 + start * size + end, label)
+        for number, tree in enumerate(trees)
+        for (start, end), label in tree
         if end - start > 1
     ]
     phrase_cells, phrase_labels = np.array(phrases, np.int64).reshape(-1, 2).T
     cells = np.concatenate([word_cells, phrase_cells])
     order = np.argsort(cells)
     all_labels = np.full((len(cells), choices), NO_LABEL)
-    all_labels[: len(word_cells)] = np.tile(labels, (len(readings), 1))
+    all_labels[: len(word_cells)] = np.tile(labels, (len(trees), 1))
     all_labels[len(word_cells) :, 0] = phrase_labels
     utility = np.zeros((len(cells), choices), np.float32)
-    utility[: len(word_cells)] = np.tile(label_odds, (len(readings), 1))
-    sentence_labels = np.full(len(readings), grammar.empty_label)
-    sentence_labels[phrase_cells[phrase_cells % size**2 == length] // size**2] = NO_LABEL  # a phrase of all words
-    trees, sums = grammar.ranked_trees(
-        CandidateSpans(
-            lengths=np.full(len(readings), length),
-            tags=np.tile(tags, (len(readings), 1)),
-            tag_utility=np.tile(tag_utility, (len(readings), 1)),
-            size=size,
-            cells=cells[order],
-            labels=all_labels[order],
-            utility=utility[order],
-            sentence_labels=sentence_labels,
-            required=order >= len(word_cells),
-        ),
-        all_tags=True,
+    utility[: len(word_cells)] = np.tile(label_odds, (len(trees), 1))
+    has_whole = np.isin(first_cells[:, 0] + length, phrase_cells)
+    return CandidateSpans(
+        lengths=np.full(len(trees), length),
+        tags=np.tile(tags, (len(trees), 1)),
+        tag_utility=np.tile(tag_utility, (len(trees), 1)),
+        size=size,
+        cells=cells[order],
+        labels=all_labels[order],
+        utility=utility[order],
+        sentence_labels=np.where(has_whole, NO_LABEL, grammar.empty_label),
+        required=order >= len(word_cells),
     )
-    assert trees.tags is not None
-    places = np.argsort(numbers)
-    all_tags = trees.tags.reshape(-1, length)[places]
-    columns = [column.reshape(len(readings), -1)[places] for column in (trees.starts, trees.ends, trees.labels)]
-
-    def fitted(number: int) -> Reading:
-        is_constituent = distribution.labels.counts[columns[2][number]] > 0
-        spans = zip(*(column[number][is_constituent].tolist() for column in columns), strict=True)
-        tree = tuple(((start, end), label) for start, end, label in spans)
-        return readings[number]._replace(tree=tree, tags=tuple(all_tags[number].tolist()))
-
-    return FittedWords(fitted, sums[places] / grammar.weight, all_tags)

@@ -39,7 +39,7 @@ def pack_model(
 ) -> ModelCard:
     """Writes a run's parser as a small model with its card, scored on the files `data`/NAME/test.mrg.gz.
 
-    With `only_precisions`, the card has no scores until it is renewed: a GPU machine may have better things to do.
+    With `only_precisions`, the card has no scores until it is renewed, which needs no GPU.
 
     Without `data`, the run's recipe names the training and test files. Without `purpose` and `treebanks`, the
     card says that nothing is stated. Words without training examples keep their pretrained vectors, but only the first
